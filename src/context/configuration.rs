@@ -1,0 +1,116 @@
+//! Named ways of building prompts: a strategy with its options.
+
+use super::strategy::{StrategyKind, find};
+use crate::chat::{MarkerRule, SummaryPlace, TailPlace, Ttl, Wire};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How memory is written out in the system prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryForm {
+    /// Numbered values with their dates.
+    #[default]
+    Values,
+    /// The same with keys and token counts.
+    Keyed,
+}
+
+/// Whether a model's reasoning goes back to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reasoning {
+    /// Left out of the history.
+    #[default]
+    Drop,
+    /// Sent back as it came.
+    Keep,
+}
+
+/// The user's own builder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct External {
+    /// Program and arguments; started in the scenario's folder.
+    pub command: Vec<String>,
+    /// Seconds to wait for an answer to one line (30).
+    #[serde(default = "thirty")]
+    pub timeout_s: u64,
+}
+
+fn thirty() -> u64 {
+    30
+}
+
+/// What can be set about a configuration. Everything has a default, and an
+/// option that its strategy does not read is an error when the scenario is
+/// checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Cache markers; by the wire where not set.
+    pub markers: Option<MarkerRule>,
+    /// How long marked entries are asked to live.
+    pub marker_ttl: Option<Ttl>,
+    /// Where the tail goes; by the wire where not set.
+    pub tail: Option<TailPlace>,
+    /// Where a summary goes; by the wire where not set.
+    pub summary: Option<SummaryPlace>,
+    /// Stamp every user message with the time it was sent.
+    pub timestamps: Option<bool>,
+    /// How memory is written out.
+    pub memory_form: Option<MemoryForm>,
+    /// `prompt_cache_key`; `{conversation}` is replaced by the conversation's name.
+    pub prompt_cache_key: Option<String>,
+    /// Header that pins a conversation to a server; its value is the conversation's name.
+    pub affinity_header: Option<String>,
+    /// Reasoning in history.
+    pub reasoning: Option<Reasoning>,
+    /// Context window in tokens; above it the strategy compacts by itself.
+    pub window: Option<u64>,
+    /// `dev` and `lever-off`: the client resolves variables of the prompt prefix
+    /// from the second turn on, as the old client did.
+    pub prompt_prefix: Option<bool>,
+    /// `layered`: take items of the current turn out of the library, as the
+    /// fault of 2025-01-25 did.
+    pub drop_current_from_library: Option<bool>,
+    /// `external`: the user's own builder.
+    pub external: Option<External>,
+    /// `raw`: a JSONL file of finished bodies, one a turn, relative to the scenario.
+    pub raw: Option<PathBuf>,
+}
+
+impl Options {
+    /// The wire as these options change it.
+    #[must_use]
+    pub fn applied_to(&self, mut wire: Wire) -> Wire {
+        wire.markers = self.markers.unwrap_or(wire.markers);
+        wire.tail = self.tail.unwrap_or(wire.tail);
+        wire.summary = self.summary.unwrap_or(wire.summary);
+        wire
+    }
+}
+
+/// A named way of building prompts.
+#[derive(Clone)]
+pub struct Configuration {
+    /// Name, unique in a run.
+    pub name: String,
+    /// The strategy.
+    pub base: &'static StrategyKind,
+    /// Its options.
+    pub options: Options,
+}
+
+impl Configuration {
+    /// The built-in configuration of that name, with default options.
+    pub fn built_in(name: &str) -> Option<Self> {
+        let base = find(name)?;
+        Some(Self {
+            name: name.to_owned(),
+            base,
+            options: Options::default(),
+        })
+    }
+}

@@ -1,0 +1,3 @@
+//! Scenario files: from YAML to a checked [`Scenario`](model::Scenario).
+
+pub mod model;
