@@ -3,7 +3,7 @@
 use super::configuration::Options;
 use super::phrases::Phrases;
 use super::stored::Stored;
-use super::view::Chain;
+use super::view::{Chain, Sample};
 use crate::chat::{Prompt, Text};
 use std::sync::Arc;
 use thiserror::Error;
@@ -22,6 +22,12 @@ pub enum ContextError {
     Raw {
         /// What is wrong and where.
         said: String,
+    },
+    /// A configuration that nobody defined.
+    #[error("unknown configuration `{name}`")]
+    UnknownConfiguration {
+        /// The name as written.
+        name: String,
     },
     /// The strategy cannot render this.
     #[error("`{strategy}` cannot render {what}")]
@@ -56,6 +62,17 @@ pub trait Strategy: Send {
     fn plan(&mut self, chain: &Chain<'_>) -> Result<Plan, ContextError> {
         let _ = chain;
         Ok(Plan::default())
+    }
+
+    /// Hears that a step of the scenario happened; `live` is the state of the
+    /// sources after it. Only the user's own builder cares.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`] where the user's own builder fails.
+    fn observe(&mut self, label: &str, live: &Sample) -> Result<(), ContextError> {
+        let _ = (label, live);
+        Ok(())
     }
 
     /// The prompt of the chain's next request.
