@@ -158,6 +158,17 @@ impl Money {
     pub fn usd(self) -> f64 {
         self.0 as f64 / 1e12
     }
+
+    /// The amount in US dollars as an exact decimal, without trailing zeros: `0.003`.
+    pub fn decimal(self) -> String {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let (whole, part) = (
+            self.0.unsigned_abs() / 1_000_000_000_000,
+            self.0.unsigned_abs() % 1_000_000_000_000,
+        );
+        let text = format!("{sign}{whole}.{part:012}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
 }
 
 impl Add for Money {
@@ -240,6 +251,20 @@ mod tests {
         // 0.003 USD per million tokens is 3,000 pico-dollars a token.
         assert_eq!(Money(3_000) * Tokens(1_000_000), Money(3_000_000_000));
         assert!((Money(3_000_000_000).usd() - 0.003).abs() < 1e-15);
+    }
+
+    #[test]
+    fn an_amount_is_written_exactly() {
+        let cases = [
+            (0, "0"),
+            (3_000_000_000, "0.003"),
+            (1, "0.000000000001"),
+            (-1_500_000_000_000, "-1.5"),
+            (20_000_000_000_000, "20"),
+        ];
+        for (pico, expected) in cases {
+            assert_eq!(Money(pico).decimal(), expected);
+        }
     }
 
     #[test]

@@ -8,8 +8,32 @@
 //! microseconds from the run's start; no key, token or header value that could
 //! hold one is ever in a record.
 
+mod csv;
+pub mod files;
+mod lines;
+pub mod manifest;
+pub mod price;
+mod read;
 pub mod request;
+mod spans;
+mod wall;
+mod write;
 
-pub use request::{
-    BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan, RequestRecord, Stamps,
+pub use csv::{REQUEST_COLUMNS, write_requests};
+pub use lines::{Lines, Versioned};
+pub use manifest::{
+    ConfigurationFacts, Ending, Host, MANIFEST_VERSION, Manifest, PublicUrl, ScenarioFacts,
+    Setting, SettingOrigin, TargetFacts,
 };
+pub use price::{Price, PriceTier};
+pub use read::{ReadError, Run, RunContents};
+pub use request::{
+    AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,
+    RequestRecord, Stamps,
+};
+pub use spans::SpanStore;
+pub use wall::WallTime;
+pub use write::{RunWriter, StoredSpan, WriteError};
+
+#[cfg(test)]
+mod tests;

@@ -141,8 +141,9 @@ pub struct Break {
     /// Byte in the body.
     pub byte: usize,
     /// Prompt tokens from the place on that an unbroken prefix would have kept:
-    /// the earlier request's tokens behind the common prefix.
-    pub lost: Tokens,
+    /// the earlier request's tokens behind the common prefix. `None` where
+    /// nothing could count them.
+    pub lost: Option<Tokens>,
 }
 
 /// One attempt of one request. One line of `requests.jsonl`.
@@ -241,6 +242,34 @@ pub struct BoundRecord {
     pub cost: Option<Money>,
     /// What the analysis adds to the record's own flags (`above_bound`, `contaminated`).
     pub flags: Vec<Arc<str>>,
+}
+
+/// What tells one attempt from every other of its run: conversation, turn,
+/// request, attempt.
+pub type AttemptKey = (Arc<str>, u32, u32, u32);
+
+impl RequestRecord {
+    /// What tells this attempt from every other of its run.
+    pub fn key(&self) -> AttemptKey {
+        (
+            Arc::clone(&self.conversation),
+            self.turn,
+            self.request,
+            self.attempt,
+        )
+    }
+}
+
+impl BoundRecord {
+    /// The attempt that this belongs to.
+    pub fn key(&self) -> AttemptKey {
+        (
+            Arc::clone(&self.conversation),
+            self.turn,
+            self.request,
+            self.attempt,
+        )
+    }
 }
 
 /// Current version of [`RequestRecord`].

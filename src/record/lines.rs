@@ -1,0 +1,161 @@
+//! Lines of a file as records, read as they are asked for.
+//!
+//! Invariants: nothing that a file holds makes this panic; a last line without
+//! its line end was torn by a kill and is left out, which is said; every other
+//! line that cannot be read is an error that names it.
+
+use super::read::ReadError;
+use super::request::{BoundRecord, RECORD_VERSION, RequestRecord};
+use super::write::StoredSpan;
+use serde::{Deserialize, de::DeserializeOwned};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
+use std::marker::PhantomData;
+use std::path::PathBuf;
+
+/// The longest line that is read, in bytes.
+const LINE_LIMIT: u64 = 256 << 20;
+
+/// Something that a version can be read of before the rest.
+pub trait Versioned: DeserializeOwned {
+    /// The newest version that is known.
+    const KNOWN: Option<u32>;
+}
+
+impl Versioned for RequestRecord {
+    const KNOWN: Option<u32> = Some(RECORD_VERSION);
+}
+
+impl Versioned for BoundRecord {
+    const KNOWN: Option<u32> = Some(RECORD_VERSION);
+}
+
+impl Versioned for StoredSpan {
+    const KNOWN: Option<u32> = None;
+}
+
+/// The version of a line; all else in it is left alone.
+#[derive(Deserialize)]
+struct LineVersion {
+    v: u32,
+}
+
+/// The lines of a file, read as they are asked for.
+pub struct Lines<T> {
+    path: PathBuf,
+    reader: BufReader<File>,
+    buffer: Vec<u8>,
+    line: u64,
+    torn: bool,
+    ended: bool,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T> Lines<T> {
+    pub(super) fn open(path: PathBuf) -> Result<Self, ReadError> {
+        let file = File::open(&path).map_err(|source| ReadError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Self {
+            path,
+            reader: BufReader::with_capacity(1 << 16, file),
+            buffer: Vec::new(),
+            line: 0,
+            torn: false,
+            ended: false,
+            kind: PhantomData,
+        })
+    }
+
+    /// Whether a torn last line was left out; known once the lines have ended.
+    pub fn torn(&self) -> bool {
+        self.torn
+    }
+
+    /// Reads one whole line into the buffer; `false` at the end.
+    fn fill(&mut self) -> Result<bool, ReadError> {
+        self.buffer.clear();
+        self.line += 1;
+        let read = self
+            .reader
+            .by_ref()
+            .take(LINE_LIMIT)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(|source| ReadError::Io {
+                path: self.path.clone(),
+                source,
+            })?;
+        if self.buffer.last() == Some(&b'\n') {
+            return Ok(true);
+        }
+        if read as u64 == LINE_LIMIT {
+            return Err(ReadError::TooLong {
+                path: self.path.clone(),
+                line: self.line,
+            });
+        }
+        self.torn = read > 0;
+        Ok(false)
+    }
+}
+
+impl<T: DeserializeOwned> Lines<T> {
+    fn parse(&self, known: Option<u32>) -> Result<T, ReadError> {
+        serde_json::from_slice(&self.buffer).map_err(|source| {
+            let version = serde_json::from_slice::<LineVersion>(&self.buffer);
+            match (known, version) {
+                (Some(known), Ok(LineVersion { v })) if v > known => ReadError::Newer {
+                    path: self.path.clone(),
+                    found: v,
+                    known,
+                },
+                _ => ReadError::Malformed {
+                    path: self.path.clone(),
+                    line: self.line,
+                    source,
+                },
+            }
+        })
+    }
+}
+
+impl<T: Versioned> Iterator for Lines<T> {
+    type Item = Result<T, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let item = match self.fill() {
+            Ok(true) => self.parse(T::KNOWN),
+            Ok(false) => {
+                self.ended = true;
+                return None;
+            }
+            Err(error) => Err(error),
+        };
+        self.ended = item.is_err();
+        Some(item)
+    }
+}
+
+/// Length of the whole lines at the front of `file`.
+pub(super) fn whole_lines(mut file: &File) -> io::Result<u64> {
+    let mut end = file.seek(SeekFrom::End(0))?;
+    let mut chunk = vec![0; 1 << 16];
+    while end > 0 {
+        let from = end.saturating_sub(chunk.len() as u64);
+        let part = usize::try_from(end - from)
+            .ok()
+            .and_then(|length| chunk.get_mut(..length))
+            .unwrap_or_default();
+        file.seek(SeekFrom::Start(from))?;
+        file.read_exact(part)?;
+        if let Some(at) = part.iter().rposition(|&byte| byte == b'\n') {
+            return Ok(from + at as u64 + 1);
+        }
+        end = from;
+    }
+    Ok(0)
+}

@@ -1,0 +1,36 @@
+//! Span texts by hash.
+
+use crate::chat::{Digest, Text};
+use std::collections::HashMap;
+
+/// The span texts of a run, by hash.
+#[derive(Clone, Debug, Default)]
+pub struct SpanStore(HashMap<Digest, Text>);
+
+impl SpanStore {
+    /// The text of that hash; `None` where it was not kept.
+    pub fn text(&self, sha256: Digest) -> Option<&Text> {
+        self.0.get(&sha256)
+    }
+
+    /// Keeps `text`.
+    pub fn insert(&mut self, text: Text) {
+        self.0.insert(text.digest(), text);
+    }
+
+    /// How many texts there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Extend<Text> for SpanStore {
+    fn extend<I: IntoIterator<Item = Text>>(&mut self, texts: I) {
+        texts.into_iter().for_each(|text| self.insert(text));
+    }
+}

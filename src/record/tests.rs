@@ -1,0 +1,367 @@
+//! Tests of the run folder as a whole.
+
+use super::*;
+use crate::chat::{Class, Origin, Part, Role, Text, Usage, UsageOrigin};
+use crate::units::{Bytes, Micros, Money, Tokens};
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+fn record(turn: u32, text: &Text) -> RequestRecord {
+    let name = |text: &str| Arc::<str>::from(text);
+    RequestRecord {
+        v: request::RECORD_VERSION,
+        scenario: name("quickstart"),
+        group: name("G1"),
+        configuration: name("dev"),
+        target: name("here"),
+        model: name("m"),
+        load: name("sessions=1"),
+        repeat: 1,
+        conversation: name("quickstart/dev/1"),
+        turn,
+        request: 1,
+        attempt: 1,
+        events: vec![EventLabel {
+            label: name("artifacts on"),
+            line: 3,
+        }],
+        outcome: Outcome::Ok,
+        status: Some(200),
+        flags: vec![name("retried")],
+        error: None,
+        usage: Usage {
+            total: Some(Tokens(100)),
+            read: Some(Tokens(64)),
+            origin: UsageOrigin::Reported,
+            ..Usage::default()
+        },
+        stamps: Stamps {
+            due_us: Micros(0),
+            sent_us: Some(Micros(10)),
+            ..Stamps::default()
+        },
+        bytes_sent: Bytes(400),
+        salt: None,
+        nonce: name("1 2 3 4 5 6 7 8"),
+        scenario_ms: 0,
+        prompt: vec![RecordedMessage {
+            role: Role::User,
+            spans: vec![RecordedSpan {
+                origin: Origin::from("user"),
+                class: Class::Turn,
+                part: Part::Text,
+                sha256: text.digest(),
+                start: 10,
+                end: 10 + text.len(),
+            }],
+        }],
+        output_sha256: None,
+        finish: Some("stop".to_owned()),
+        served_by: None,
+    }
+}
+
+fn bound(turn: u32) -> BoundRecord {
+    BoundRecord {
+        v: request::RECORD_VERSION,
+        conversation: Arc::from("quickstart/dev/1"),
+        turn,
+        request: 1,
+        attempt: 1,
+        prompt: Some(Tokens(100)),
+        eligible: Some(Tokens(70)),
+        bound: Some(Tokens(64)),
+        cache_model: Some(Arc::from("blocks:16")),
+        tokenizer: Some(Arc::from("o200k")),
+        broke: Some(Break {
+            origin: Origin::from("artifacts"),
+            cause: Arc::from("artifacts on"),
+            byte: 17,
+            lost: None,
+        }),
+        cost: Some(Money(3_000_000_000)),
+        flags: vec![Arc::from("retried"), Arc::from("above_bound")],
+    }
+}
+
+/// A run of two records in `dir`.
+fn written(dir: &Path, keep_text: bool) -> Manifest {
+    let manifest = Manifest::begin(7, "1 2 3 4 5 6 7 8");
+    let mut writer = RunWriter::create(dir, &manifest, keep_text).expect("creates");
+    let text = Text::from("häl\"lo");
+    for turn in 1..=2 {
+        writer
+            .append(&record(turn, &text), &mut [&text].into_iter())
+            .expect("appends");
+    }
+    writer.bounds(&[bound(1), bound(2)]).expect("appends");
+    writer.finish(Ending::Complete).expect("finishes")
+}
+
+#[test]
+fn a_run_reads_back_as_it_was_written() {
+    let dir = tempfile::tempdir().expect("folder");
+    let manifest = written(dir.path(), true);
+    let run = Run::read(dir.path())
+        .expect("opens")
+        .contents()
+        .expect("reads");
+    let text = Text::from("häl\"lo");
+    assert_eq!(run.manifest, manifest);
+    assert_eq!(run.requests, [record(1, &text), record(2, &text)]);
+    assert_eq!(run.bounds, [bound(1), bound(2)]);
+    assert_eq!(
+        run.spans.len(),
+        1,
+        "a text that two records share is stored once"
+    );
+    assert_eq!(run.spans.text(text.digest()), Some(&text));
+    assert!(run.warnings.is_empty());
+}
+
+#[test]
+fn every_output_file_exists_before_the_first_request() {
+    let dir = tempfile::tempdir().expect("folder");
+    let manifest = Manifest::begin(7, "0");
+    let _writer = RunWriter::create(dir.path(), &manifest, true).expect("creates");
+    for name in files::ALL {
+        assert!(dir.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn without_texts_only_their_lengths_are_stored() {
+    let dir = tempfile::tempdir().expect("folder");
+    written(dir.path(), false);
+    let run = Run::read(dir.path()).expect("opens");
+    let spans: Vec<StoredSpan> = run
+        .spans()
+        .expect("opens")
+        .map(|s| s.expect("reads"))
+        .collect();
+    assert_eq!(spans.len(), 1);
+    assert_eq!((spans[0].bytes, &spans[0].text), (Bytes(7), &None));
+    let whole = fs::read_to_string(dir.path().join(files::REQUESTS)).expect("reads");
+    assert!(!whole.contains("häl"), "no text in the records either");
+}
+
+#[test]
+fn a_folder_that_holds_something_is_refused() {
+    let dir = tempfile::tempdir().expect("folder");
+    fs::write(dir.path().join("notes.txt"), "mine").expect("writes");
+    let error = RunWriter::create(dir.path(), &Manifest::begin(1, "0"), true)
+        .expect_err("must not mix with a person's files");
+    assert!(matches!(error, WriteError::NotEmpty { .. }), "{error}");
+    assert!(error.to_string().contains("is not empty"));
+    assert!(error.help().contains("--out"));
+    assert_eq!(fs::read_dir(dir.path()).expect("lists").count(), 1);
+}
+
+#[test]
+fn a_folder_below_a_file_cannot_be_made() {
+    let dir = tempfile::tempdir().expect("folder");
+    let file = dir.path().join("file");
+    fs::write(&file, "").expect("writes");
+    let error = RunWriter::create(&file.join("run"), &Manifest::begin(1, "0"), true)
+        .expect_err("a file is no folder");
+    assert!(matches!(error, WriteError::Io { .. }), "{error}");
+}
+
+#[test]
+fn what_the_system_says_decides_the_kind_of_the_error() {
+    use std::io::{Error, ErrorKind};
+    let kind = |kind| WriteError::new(Path::new("x"), Error::from(kind));
+    assert!(matches!(
+        kind(ErrorKind::StorageFull),
+        WriteError::Full { .. }
+    ));
+    assert!(matches!(
+        kind(ErrorKind::QuotaExceeded),
+        WriteError::Full { .. }
+    ));
+    assert!(matches!(
+        kind(ErrorKind::PermissionDenied),
+        WriteError::Denied { .. }
+    ));
+    assert!(matches!(
+        kind(ErrorKind::ReadOnlyFilesystem),
+        WriteError::Denied { .. }
+    ));
+    assert!(matches!(
+        kind(ErrorKind::Interrupted),
+        WriteError::Io { .. }
+    ));
+}
+
+#[test]
+fn a_torn_last_line_is_left_out_and_said_and_cut_off_when_the_run_goes_on() {
+    let dir = tempfile::tempdir().expect("folder");
+    written(dir.path(), true);
+    let path = dir.path().join(files::REQUESTS);
+    let whole = fs::read(&path).expect("reads");
+    fs::write(&path, &whole[..whole.len() - 20]).expect("writes");
+
+    let run = Run::read(dir.path())
+        .expect("opens")
+        .contents()
+        .expect("reads");
+    assert_eq!(run.requests.len(), 1);
+    assert_eq!(
+        run.warnings,
+        ["the last line of `requests.jsonl` was cut off and is left out"]
+    );
+
+    let mut writer = RunWriter::resume(dir.path(), true).expect("goes on");
+    let text = Text::from("häl\"lo");
+    writer
+        .append(&record(2, &text), &mut [&text].into_iter())
+        .expect("appends");
+    writer.finish(Ending::Complete).expect("finishes");
+    let run = Run::read(dir.path())
+        .expect("opens")
+        .contents()
+        .expect("reads");
+    assert_eq!(run.requests.len(), 2);
+    assert_eq!(run.spans.len(), 1);
+    assert!(run.warnings.is_empty());
+}
+
+#[test]
+fn a_newer_format_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().expect("folder");
+    written(dir.path(), true);
+    fs::write(
+        dir.path().join(files::MANIFEST),
+        r#"{"format": 99, "new": true}"#,
+    )
+    .expect("writes");
+    let error = Run::read(dir.path()).expect_err("must not guess");
+    assert!(
+        matches!(
+            error,
+            ReadError::Newer {
+                found: 99,
+                known: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(error.help().contains("newer"));
+
+    let dir = tempfile::tempdir().expect("folder");
+    written(dir.path(), true);
+    fs::write(
+        dir.path().join(files::REQUESTS),
+        "{\"v\": 2, \"later\": []}\n",
+    )
+    .expect("writes");
+    let error = Run::read(dir.path())
+        .expect("opens")
+        .contents()
+        .expect_err("newer");
+    assert!(
+        matches!(
+            error,
+            ReadError::Newer {
+                found: 2,
+                known: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_folder_without_a_run_says_so() {
+    let dir = tempfile::tempdir().expect("folder");
+    let error = Run::read(dir.path()).expect_err("empty");
+    assert!(matches!(error, ReadError::NoRun { .. }), "{error}");
+}
+
+#[test]
+fn a_line_that_is_no_record_is_named() {
+    let dir = tempfile::tempdir().expect("folder");
+    written(dir.path(), true);
+    let path = dir.path().join(files::REQUESTS);
+    let whole = fs::read_to_string(&path).expect("reads");
+    fs::write(&path, whole.replacen('\n', "\nnonsense\n", 1)).expect("writes");
+    let error = Run::read(dir.path())
+        .expect("opens")
+        .contents()
+        .expect_err("nonsense");
+    assert!(
+        matches!(error, ReadError::Malformed { line: 2, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_are_synced_at_most_once_a_second() {
+    let dir = tempfile::tempdir().expect("folder");
+    let mut writer =
+        RunWriter::create(dir.path(), &Manifest::begin(1, "0"), true).expect("creates");
+    let due: Vec<bool> = [0, 999_999, 1_000_000, 1_500_000, 2_000_000]
+        .map(|now| writer.sync_due(Micros(now)).expect("syncs"))
+        .to_vec();
+    assert_eq!(due, [false, false, true, false, true]);
+}
+
+#[test]
+fn the_table_has_an_empty_cell_for_what_is_not_known() {
+    let text = Text::from("hi");
+    let mut failed = record(2, &text);
+    failed.usage = Usage::default();
+    failed.outcome = Outcome::Timeout;
+    failed.status = None;
+    failed.events.clear();
+    failed.flags.clear();
+    let mut out = Vec::new();
+    write_requests(&mut out, &[record(1, &text), failed], &[bound(1)]).expect("writes");
+    insta::assert_snapshot!(String::from_utf8(out).expect("text"), @r"
+    scenario,group,configuration,target,model,load,repeat,conversation,turn,request,attempt,events,outcome,status,flags,total_tokens,read_tokens,write_tokens,write_long_tokens,output_tokens,reasoning_tokens,usage_origin,eligible_tokens,bound_tokens,cache_model,break_origin,break_cause,break_byte,lost_tokens,bytes_sent,due_us,sent_us,headers_us,first_event_us,first_text_us,first_answer_us,done_us,cost_usd,served_by
+    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,1,1,1,artifacts on,ok,200,retried; above_bound,100,64,,,,,reported,70,64,blocks:16,artifacts,artifacts on,17,,400,0,10,,,,,,0.003,
+    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,2,1,1,,timeout,,,,,,,,,absent,,,,,,,,400,0,10,,,,,,,
+    ");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn hostile_bytes_give_records_or_an_error_but_never_a_panic(
+        noise in prop::collection::vec(any::<u8>(), 0..400),
+        at in 0usize..2000,
+        in_file in 0usize..4,
+    ) {
+        let dir = tempfile::tempdir().expect("folder");
+        written(dir.path(), true);
+        let name = [files::MANIFEST, files::REQUESTS, files::SPANS, files::BOUNDS][in_file];
+        let path = dir.path().join(name);
+        let mut bytes = fs::read(&path).expect("reads");
+        let at = at.min(bytes.len());
+        bytes.splice(at..(at + noise.len() / 2).min(bytes.len()), noise);
+        fs::write(&path, bytes).expect("writes");
+        if let Ok(contents) = Run::read(dir.path()).and_then(Run::contents) {
+            prop_assert!(contents.requests.len() <= 2 + 200);
+        }
+        let _goes_on = RunWriter::resume(dir.path(), true);
+    }
+
+    #[test]
+    fn a_file_cut_anywhere_loses_only_what_stood_behind_the_cut(cut in 0usize..5000) {
+        let dir = tempfile::tempdir().expect("folder");
+        written(dir.path(), true);
+        let path = dir.path().join(files::REQUESTS);
+        let bytes = fs::read(&path).expect("reads");
+        let kept = &bytes[..cut.min(bytes.len())];
+        fs::write(&path, kept).expect("writes");
+        let run = Run::read(dir.path()).expect("opens").contents().expect("reads");
+        let lines = kept.iter().filter(|&&byte| byte == b'\n').count();
+        prop_assert_eq!(run.requests.len(), lines);
+        prop_assert_eq!(run.warnings.is_empty(), kept.is_empty() || kept.ends_with(b"\n"));
+    }
+}

@@ -1,0 +1,350 @@
+//! Writes a run folder.
+//!
+//! Invariants: every file is opened before the first request, so that a folder
+//! that cannot be written fails at once; a record is one `write` of one line;
+//! a span's text is on disk before the record that names it.
+
+use super::files;
+use super::lines::whole_lines;
+use super::manifest::{Ending, Manifest};
+use super::read::{ReadError, Run};
+use super::request::{BoundRecord, RequestRecord};
+use super::wall::WallTime;
+use crate::chat::{Digest, Text};
+use crate::units::{Bytes, Micros, Tokens};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Results that could not be written.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// The folder holds something already.
+    #[error("folder `{}` is not empty", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The disk or the quota is full.
+    #[error("no space left for `{}`", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The folder or file may not be written.
+    #[error("no permission to write `{}`", path.display())]
+    Denied {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Anything else.
+    #[error("cannot write `{}`", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The folder to go on with cannot be read.
+    #[error("cannot go on with the run in `{}`", path.display())]
+    Resume {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: ReadError,
+    },
+}
+
+impl WriteError {
+    /// The error for `path`, told apart by what the operating system said.
+    pub fn new(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Self::Full { path, source },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Self::Denied { path, source }
+            }
+            _ => Self::Io { path, source },
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::NotEmpty { .. } => {
+                "choose another folder with --out, or go on with its run by --resume"
+            }
+            Self::Full { .. } => {
+                "free some space and go on with --resume; what was measured is kept"
+            }
+            Self::Denied { .. } | Self::Io { .. } => "choose another folder with --out",
+            Self::Resume { .. } => "start a new run in another folder with --out",
+        }
+    }
+}
+
+/// A distinct span text. One line of `spans.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredSpan {
+    /// Hash of its text.
+    pub sha256: Digest,
+    /// Length of its text.
+    pub bytes: Bytes,
+    /// Length in tokens, where somebody counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The text; left out with `--no-text`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Text>,
+}
+
+/// A file that lines are appended to.
+#[derive(Debug)]
+struct LineFile {
+    path: PathBuf,
+    file: File,
+    dirty: bool,
+}
+
+impl LineFile {
+    fn create(path: PathBuf) -> Result<Self, WriteError> {
+        let file = File::create_new(&path).map_err(|source| WriteError::new(&path, source))?;
+        Ok(Self {
+            path,
+            file,
+            dirty: false,
+        })
+    }
+
+    /// Opens a file to go on with it; a torn last line is cut off first.
+    fn reopen(path: PathBuf) -> Result<Self, WriteError> {
+        let failed = |source| WriteError::new(&path, source);
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&path)
+            .map_err(failed)?;
+        let whole = whole_lines(&file).map_err(failed)?;
+        file.set_len(whole).map_err(failed)?;
+        Ok(Self {
+            path,
+            file,
+            dirty: false,
+        })
+    }
+
+    /// Appends `value` as one line with one `write`.
+    fn append(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
+        let mut line = serde_json::to_vec(value)
+            .map_err(|error| WriteError::new(&self.path, io::Error::from(error)))?;
+        line.push(b'\n');
+        self.dirty = true;
+        self.file
+            .write_all(&line)
+            .map_err(|source| WriteError::new(&self.path, source))
+    }
+
+    fn sync(&mut self) -> Result<(), WriteError> {
+        if !std::mem::take(&mut self.dirty) {
+            return Ok(());
+        }
+        self.file
+            .sync_data()
+            .map_err(|source| WriteError::new(&self.path, source))
+    }
+}
+
+/// Writes the records of a run as they come.
+#[derive(Debug)]
+pub struct RunWriter {
+    dir: PathBuf,
+    manifest: Manifest,
+    requests: LineFile,
+    spans: LineFile,
+    bounds: LineFile,
+    stored: HashSet<Digest>,
+    keep_text: bool,
+    synced: Micros,
+}
+
+impl RunWriter {
+    /// How long a record may wait for its `fsync`.
+    pub const SYNC_EVERY: Micros = Micros(1_000_000);
+
+    /// Begins a run in `dir`, which is made where it is missing.
+    ///
+    /// With `keep_text` off, spans are stored by hash and length only.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NotEmpty`] where the folder holds anything, and whatever
+    /// keeps one of its files from being created.
+    pub fn create(dir: &Path, manifest: &Manifest, keep_text: bool) -> Result<Self, WriteError> {
+        let failed = |source| WriteError::new(dir, source);
+        fs::create_dir_all(dir).map_err(failed)?;
+        if fs::read_dir(dir).map_err(failed)?.next().is_some() {
+            return Err(WriteError::NotEmpty {
+                path: dir.to_owned(),
+            });
+        }
+        for name in [files::REQUESTS_CSV, files::SUMMARY_CSV, files::SUMMARY_JSON] {
+            LineFile::create(dir.join(name))?;
+        }
+        let writer = Self {
+            dir: dir.to_owned(),
+            manifest: manifest.clone(),
+            requests: LineFile::create(dir.join(files::REQUESTS))?,
+            spans: LineFile::create(dir.join(files::SPANS))?,
+            bounds: LineFile::create(dir.join(files::BOUNDS))?,
+            stored: HashSet::new(),
+            keep_text,
+            synced: Micros(0),
+        };
+        writer.write_manifest()?;
+        Ok(writer)
+    }
+
+    /// Goes on with the run in `dir`: torn last lines are cut off, and spans
+    /// that are stored already are not stored again.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Resume`] where the folder holds no run that can be read.
+    pub fn resume(dir: &Path, keep_text: bool) -> Result<Self, WriteError> {
+        let failed = |source| WriteError::Resume {
+            path: dir.to_owned(),
+            source,
+        };
+        let run = Run::read(dir).map_err(failed)?;
+        let stored = run
+            .spans()
+            .map_err(failed)?
+            .map(|span| span.map(|span| span.sha256))
+            .collect::<Result<_, _>>()
+            .map_err(failed)?;
+        let mut manifest = run.manifest;
+        manifest.ended = None;
+        manifest.ending = None;
+        let writer = Self {
+            dir: dir.to_owned(),
+            manifest,
+            requests: LineFile::reopen(dir.join(files::REQUESTS))?,
+            spans: LineFile::reopen(dir.join(files::SPANS))?,
+            bounds: LineFile::reopen(dir.join(files::BOUNDS))?,
+            stored,
+            keep_text,
+            synced: Micros(0),
+        };
+        writer.write_manifest()?;
+        Ok(writer)
+    }
+
+    /// The run's folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The manifest as it stands.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Writes one record, and before it those of `texts` (its spans and its
+    /// answer) that no earlier record had.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says; what was written before stays.
+    pub fn append(
+        &mut self,
+        record: &RequestRecord,
+        texts: &mut dyn Iterator<Item = &Text>,
+    ) -> Result<(), WriteError> {
+        for text in texts {
+            let sha256 = text.digest();
+            if self.stored.contains(&sha256) {
+                continue;
+            }
+            self.spans.append(&StoredSpan {
+                sha256,
+                bytes: Bytes(text.len() as u64),
+                tokens: None,
+                text: self.keep_text.then(|| text.clone()),
+            })?;
+            self.stored.insert(sha256);
+        }
+        self.requests.append(record)
+    }
+
+    /// Writes what was computed after a cell.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says.
+    pub fn bounds(&mut self, bounds: &[BoundRecord]) -> Result<(), WriteError> {
+        bounds
+            .iter()
+            .try_for_each(|bound| self.bounds.append(bound))
+    }
+
+    /// Makes what was written safe from a power cut, but at most once a
+    /// [second](Self::SYNC_EVERY). `now` counts from the run's start. Says
+    /// whether it did.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says.
+    pub fn sync_due(&mut self, now: Micros) -> Result<bool, WriteError> {
+        if now.0.saturating_sub(self.synced.0) < Self::SYNC_EVERY.0 {
+            return Ok(false);
+        }
+        self.synced = now;
+        self.sync()?;
+        Ok(true)
+    }
+
+    fn sync(&mut self) -> Result<(), WriteError> {
+        self.spans.sync()?;
+        self.requests.sync()?;
+        self.bounds.sync()
+    }
+
+    /// Ends the run: notes how and when, and makes all of it safe.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says.
+    pub fn finish(mut self, ending: Ending) -> Result<Manifest, WriteError> {
+        self.manifest.ended = Some(WallTime::now());
+        self.manifest.ending = Some(ending);
+        self.sync()?;
+        self.write_manifest()?;
+        Ok(self.manifest)
+    }
+
+    /// Writes the manifest beside its place and moves it there, so that a run
+    /// never has half of one.
+    fn write_manifest(&self) -> Result<(), WriteError> {
+        let path = self.dir.join(files::MANIFEST);
+        let draft = self.dir.join(".manifest.json.new");
+        let failed = |source| WriteError::new(&path, source);
+        let mut text = serde_json::to_string_pretty(&self.manifest)
+            .map_err(|error| failed(io::Error::from(error)))?;
+        text.push('\n');
+        let mut file = File::create(&draft).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        file.sync_data().map_err(failed)?;
+        fs::rename(&draft, &path).map_err(failed)
+    }
+}
