@@ -11,6 +11,7 @@
 
 pub mod configuration;
 pub mod phrases;
+pub mod registry;
 pub mod stored;
 pub mod strategy;
 pub mod view;
