@@ -1,0 +1,406 @@
+//! Steps, in order.
+
+use super::Check;
+use super::label::Label;
+use super::user::beyond;
+use crate::scenario::duration;
+use crate::scenario::error::{Mistake, ScenarioError};
+use crate::scenario::generate::Kind;
+use crate::scenario::load::grammar::TextFile;
+use crate::scenario::load::steps::{
+    ApproveFile, CompactFile, NoteEditFile, RegenerateFile, StepFile, SubagentFile, TurnFile,
+};
+use crate::scenario::load::yaml::{At, Entries};
+use crate::scenario::model::{Action, CompactStep, NoteEdit, Step, SubagentStep, TurnRef};
+use crate::scenario::texts::filler;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Check {
+    /// Checks steps; `paused`: those that happen while a turn waits for approval.
+    pub(super) fn steps(
+        &mut self,
+        files: &[At<StepFile>],
+        paused: bool,
+    ) -> Result<Vec<Step>, ScenarioError> {
+        let mut steps = Vec::new();
+        for file in files {
+            self.world.steps += 1;
+            if self.world.steps > self.limits.steps {
+                let mistake = Mistake::TooLarge {
+                    what: "the list of steps".to_owned(),
+                    limit: format!("{} steps", self.limits.steps),
+                };
+                return Err(self.error(&file.place, mistake));
+            }
+            if paused && !happens_while_paused(&file.value) {
+                let mistake = Mistake::value(
+                    "this step",
+                    "cannot happen while a turn waits for approval",
+                )
+                .helped(
+                    "only sources, notes, pages, the clock, tools and the model can change then",
+                );
+                return Err(self.error(&file.place, mistake));
+            }
+            let (action, label) = self.step(file)?;
+            steps.push(Step {
+                action,
+                label: label.done(),
+                line: file.line,
+            });
+        }
+        Ok(steps)
+    }
+
+    fn step(
+        &mut self,
+        At { value, place, .. }: &At<StepFile>,
+    ) -> Result<(Action, Label), ScenarioError> {
+        match value {
+            StepFile::User(file) => {
+                Ok((Action::User(Box::new(self.user(file)?)), Label::of("user")))
+            }
+            StepFile::Set(file) => self.set(file, place),
+            StepFile::Memory(file) => self.memory_step(file, place),
+            StepFile::Note(edits) => self.note(edits, place),
+            StepFile::Url(entries) => self.page_step(entries, false, place),
+            StepFile::Tab(entries) => self.page_step(entries, true, place),
+            StepFile::Wait(at) => Ok((Action::Wait(self.duration(at)?), timed("wait", at))),
+            StepFile::Idle(at) => Ok((Action::Idle(self.duration(at)?), timed("idle", at))),
+            StepFile::Compact(file) => self.compact(file, place),
+            StepFile::Regenerate(file) => self.regenerate(file, place),
+            StepFile::Edit(file) => {
+                let (turn, _) = self.turn_ref(&file.turn.value, &file.turn.place)?;
+                let label = Label::of(format!("edit {}", name_of(turn)));
+                let user = Box::new(self.user(&file.user)?);
+                Ok((Action::Edit { turn, user }, label))
+            }
+            StepFile::Branch(file) => {
+                let (from, _) = self.turn_ref(&file.from.value, &file.from.place)?;
+                Ok((
+                    Action::Branch { from },
+                    Label::of(format!("branch from {}", name_of(from))),
+                ))
+            }
+            StepFile::Approve(file) => self.approve(file, place),
+            StepFile::System(text) => Ok((
+                Action::System(self.texts.text(text)?),
+                Label::of("system changed"),
+            )),
+            StepFile::Tools(text) => {
+                let tools = self.tools(text)?;
+                self.world.set_tools(&tools);
+                Ok((Action::Tools(tools), Label::of("tools changed")))
+            }
+            StepFile::Model(at) => {
+                let model = self.filled(at, "`model`")?;
+                let label = Label::of(format!("model {model}"));
+                Ok((Action::Model(model), label))
+            }
+            StepFile::Configuration(at) => {
+                self.known_configuration(at)?;
+                let label = Label::of(format!("configuration {}", at.value));
+                Ok((Action::Configuration(Arc::from(at.value.as_str())), label))
+            }
+            StepFile::Reload(_) => Ok((Action::Reload, Label::of("reload"))),
+            StepFile::NewChat(_) => {
+                self.world.before_chat = self.world.turns.len();
+                Ok((Action::NewChat, Label::of("new chat")))
+            }
+            StepFile::Subagent(file) => self.subagent(file, place),
+        }
+    }
+
+    fn duration(&mut self, at: &At<String>) -> Result<Duration, ScenarioError> {
+        let time = duration::parse(&at.value).map_err(|said| {
+            let mistake = Mistake::value(format_args!("the duration `{}`", at.value), said)
+                .helped("write it like `26h`, `90m`, `30s` or `1h 30m`");
+            self.error(&at.place, mistake)
+        })?;
+        if self.world.passes(time) {
+            Ok(time)
+        } else {
+            Err(self.error(&at.place, beyond()))
+        }
+    }
+
+    fn note(
+        &mut self,
+        edits: &Entries<At<NoteEditFile>>,
+        place: &Range<usize>,
+    ) -> Result<(Action, Label), ScenarioError> {
+        if edits.0.is_empty() {
+            return Err(self.error(place, Mistake::value("`note`", "edits nothing")));
+        }
+        let mut done = Vec::with_capacity(edits.0.len());
+        let mut label = Label::default();
+        for (path, edit) in &edits.0 {
+            let (path, edit) = self.note_edit(path, &edit.value)?;
+            label.add(&match &edit {
+                NoteEdit::Write(_) => format!("note {path} written"),
+                NoteEdit::Touch => format!("note {path} touched"),
+                NoteEdit::Delete => format!("note {path} deleted"),
+                NoteEdit::Move(to) => format!("note {path} moved to {to}"),
+            });
+            done.push((path, edit));
+        }
+        Ok((Action::Note(done), label))
+    }
+
+    fn note_edit(
+        &mut self,
+        path: &At<String>,
+        edit: &NoteEditFile,
+    ) -> Result<(Arc<str>, NoteEdit), ScenarioError> {
+        if let NoteEditFile::Write(text) = edit {
+            let path = self.note_path(path)?;
+            let text = self.texts.text(text)?;
+            let note = self.world.notes.entry(Arc::clone(&path)).or_default();
+            note.0 = text.clone();
+            return Ok((path, NoteEdit::Write(text)));
+        }
+        let path = self.existing_note(path)?;
+        let edit = match edit {
+            NoteEditFile::Write(_) | NoteEditFile::Touch => NoteEdit::Touch,
+            NoteEditFile::Delete => {
+                self.world.notes.remove(&path);
+                NoteEdit::Delete
+            }
+            NoteEditFile::Move(target) => {
+                let to = self.note_path(target)?;
+                if self.world.notes.contains_key(&to) {
+                    let mistake = Mistake::Exists {
+                        what: "note",
+                        name: to.to_string(),
+                        help: "a note cannot be moved over another",
+                    };
+                    return Err(self.error(&target.place, mistake));
+                }
+                if let Some(note) = self.world.notes.remove(&path) {
+                    self.world.notes.insert(Arc::clone(&to), note);
+                }
+                NoteEdit::Move(to)
+            }
+        };
+        Ok((path, edit))
+    }
+
+    fn page_step(
+        &mut self,
+        entries: &Entries<At<TextFile>>,
+        tab: bool,
+        place: &Range<usize>,
+    ) -> Result<(Action, Label), ScenarioError> {
+        let what = if tab { "tab" } else { "url" };
+        if entries.0.is_empty() {
+            return Err(self.error(
+                place,
+                Mistake::value(format_args!("`{what}`"), "names no address"),
+            ));
+        }
+        let pages: Vec<_> = self.pages(entries)?.into_iter().collect();
+        let known = if tab {
+            &mut self.world.tabs
+        } else {
+            &mut self.world.urls
+        };
+        known.extend(pages.iter().map(|(url, _)| Arc::clone(url)));
+        let mut label = Label::default();
+        for (url, _) in &pages {
+            label.add(&format!("{what} {url} changed"));
+        }
+        let action = if tab {
+            Action::Tab(pages)
+        } else {
+            Action::Url(pages)
+        };
+        Ok((action, label))
+    }
+
+    fn compact(
+        &mut self,
+        file: &CompactFile,
+        place: &Range<usize>,
+    ) -> Result<(Action, Label), ScenarioError> {
+        if self.world.turns_of_chat() == 0 {
+            let mistake = Mistake::value("`compact`", "comes before the chat's first send");
+            return Err(self.error(place, mistake));
+        }
+        let summary = match &file.summary {
+            Some(summary) => self.texts.text(summary)?,
+            None => self.texts.filler(
+                "summary",
+                self.world.compactions,
+                filler::SUMMARY,
+                Kind::Prose,
+                place,
+            )?,
+        };
+        self.world.compactions += 1;
+        let keep = file.keep_turns.as_ref().map_or(2, |keep| keep.value);
+        let step = CompactStep {
+            keep_turns: keep as usize,
+            summary,
+            mode: file.mode,
+            call: file.call,
+        };
+        Ok((Action::Compact(step), Label::of("compact")))
+    }
+
+    fn regenerate(
+        &mut self,
+        file: &RegenerateFile,
+        place: &Range<usize>,
+    ) -> Result<(Action, Label), ScenarioError> {
+        let (turn, rounds) = self.turn_or_last(file.turn.as_ref(), place)?;
+        let reply = file
+            .reply
+            .as_ref()
+            .map(|reply| self.reply(reply))
+            .transpose()?;
+        // The person waits for an answer again, but types nothing: the clock stands.
+        self.world.turns.push(rounds);
+        Ok((
+            Action::Regenerate { turn, reply },
+            Label::of(format!("regenerate {}", name_of(turn))),
+        ))
+    }
+
+    fn approve(
+        &mut self,
+        file: &ApproveFile,
+        place: &Range<usize>,
+    ) -> Result<(Action, Label), ScenarioError> {
+        let (turn, rounds) = self.turn_or_last(file.turn.as_ref(), place)?;
+        let at = file.turn.as_ref().map_or(place, |turn| &turn.place);
+        let why = match turn {
+            TurnRef::Number(number) if number as usize != self.world.turns.len() => {
+                Some("is not the newest, so its tool loop has ended")
+            }
+            _ if !rounds => Some("has no `tool_calls` that could wait for approval"),
+            _ => None,
+        };
+        if let Some(why) = why {
+            let mistake = Mistake::NoSuchTurn {
+                turn: number_of(turn),
+                why: why.to_owned(),
+            };
+            return Err(self.error(at, mistake));
+        }
+        let during = self.steps(&file.during, true)?;
+        let label = Label::of(format!("approve {}", name_of(turn)));
+        Ok((Action::Approve { turn, during }, label))
+    }
+
+    fn subagent(
+        &mut self,
+        file: &SubagentFile,
+        place: &Range<usize>,
+    ) -> Result<(Action, Label), ScenarioError> {
+        let number = self.world.subagents;
+        self.world.subagents += 1;
+        let task = match &file.task {
+            Some(task) => self.texts.text(task)?,
+            None => self
+                .texts
+                .filler("task", number, filler::TASK, Kind::Prose, place)?,
+        };
+        let reply = match &file.reply {
+            Some(reply) => self.reply(reply)?,
+            None => {
+                self.texts
+                    .filler("subagent reply", number, filler::REPLY, Kind::Prose, place)?
+            }
+        };
+        let step = SubagentStep {
+            task,
+            skills: self.named(&file.skills)?,
+            retrieved: self.texts.optional(file.retrieved.as_ref())?,
+            reply,
+        };
+        Ok((Action::Subagent(Box::new(step)), Label::of("subagent")))
+    }
+
+    fn turn_or_last(
+        &self,
+        at: Option<&At<TurnFile>>,
+        place: &Range<usize>,
+    ) -> Result<(TurnRef, bool), ScenarioError> {
+        match at {
+            Some(at) => self.turn_ref(&at.value, &at.place),
+            None => self.turn_ref(&TurnFile::Last, place),
+        }
+    }
+
+    /// A turn of the chat that is open, and whether it has a tool loop.
+    fn turn_ref(
+        &self,
+        turn: &TurnFile,
+        place: &Range<usize>,
+    ) -> Result<(TurnRef, bool), ScenarioError> {
+        let world = &self.world;
+        let so_far = world.turns.len();
+        let (number, reference) = match turn {
+            TurnFile::Last => (so_far, Some(TurnRef::Last)),
+            TurnFile::Number(number) => (
+                usize::try_from(*number).unwrap_or(usize::MAX),
+                u32::try_from(*number).ok().map(TurnRef::Number),
+            ),
+        };
+        let why = if world.turns_of_chat() == 0 {
+            "cannot be meant: nothing has been sent in this chat yet".to_owned()
+        } else if number == 0 {
+            "does not exist: turns are counted from 1".to_owned()
+        } else if number > so_far {
+            format!("has not happened yet: {so_far} so far, edits and regenerations counted")
+        } else if number <= world.before_chat {
+            "belongs to an earlier chat".to_owned()
+        } else if let (Some(reference), Some(rounds)) = (reference, world.turns.get(number - 1)) {
+            return Ok((reference, *rounds));
+        } else {
+            "does not exist".to_owned()
+        };
+        let turn = match turn {
+            TurnFile::Last => "`last`".to_owned(),
+            TurnFile::Number(number) => number.to_string(),
+        };
+        Err(self.error(place, Mistake::NoSuchTurn { turn, why }))
+    }
+}
+
+/// What can change without a message being sent.
+fn happens_while_paused(step: &StepFile) -> bool {
+    matches!(
+        step,
+        StepFile::Set(_)
+            | StepFile::Memory(_)
+            | StepFile::Note(_)
+            | StepFile::Url(_)
+            | StepFile::Tab(_)
+            | StepFile::Wait(_)
+            | StepFile::Idle(_)
+            | StepFile::System(_)
+            | StepFile::Tools(_)
+            | StepFile::Model(_)
+    )
+}
+
+fn timed(what: &str, at: &At<String>) -> Label {
+    Label::of(format!("{what} {}", at.value.trim()))
+}
+
+fn number_of(turn: TurnRef) -> String {
+    match turn {
+        TurnRef::Number(number) => number.to_string(),
+        TurnRef::Last => "`last`".to_owned(),
+    }
+}
+
+fn name_of(turn: TurnRef) -> String {
+    match turn {
+        TurnRef::Number(number) => format!("turn {number}"),
+        TurnRef::Last => "last turn".to_owned(),
+    }
+}
