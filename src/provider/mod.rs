@@ -8,8 +8,29 @@
 //!
 //! A new dialect is a file here and a line in [`DIALECTS`].
 
+mod answer;
+mod anthropic;
+mod bedrock;
+mod body;
+mod decoded;
+mod failure;
+mod gemini;
+mod openai_chat;
+mod openai_responses;
+mod reading;
+pub mod sse;
+pub mod usage;
+
+pub use answer::{Answer, AnswerCall, AnswerError, MALFORMED, finish_word};
+pub use decoded::{Decoded, DecodedUsage, decode};
+pub use failure::{Failure, failure};
+
 use crate::chat::{ChatEvent, Family, PlacedMessage, Prompt};
+use body::BodyWriter;
 use serde_json::{Map, Value};
+
+/// What is said of a stream that ends before its finish marker.
+pub const CUT: &str = "the stream ended before its finish marker";
 
 /// What a request asks beside its content.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +43,8 @@ pub struct RequestParams {
     pub stream: bool,
     /// `cache_salt` of servers that have one.
     pub salt: Option<String>,
-    /// Further body fields, as the target wants them.
+    /// Further body fields, as the target wants them. They go last and replace
+    /// fields of the same name; null takes a field out.
     pub extra: Map<String, Value>,
 }
 
@@ -72,7 +94,13 @@ pub trait Dialect: Sync {
 }
 
 /// Every dialect that a target can name.
-pub static DIALECTS: &[&dyn Dialect] = &[];
+pub static DIALECTS: &[&dyn Dialect] = &[
+    &openai_chat::OpenAiChat,
+    &openai_responses::OpenAiResponses,
+    &anthropic::Anthropic,
+    &gemini::Gemini,
+    &bedrock::Bedrock,
+];
 
 /// The dialect of that name.
 pub fn find(name: &str) -> Option<&'static dyn Dialect> {
@@ -81,3 +109,10 @@ pub fn find(name: &str) -> Option<&'static dyn Dialect> {
         .copied()
         .find(|dialect| dialect.name() == name)
 }
+
+#[cfg(test)]
+#[path = "body_tests.rs"]
+mod body_tests;
+#[cfg(test)]
+#[path = "decoder_tests.rs"]
+mod decoder_tests;

@@ -1,0 +1,101 @@
+//! The events of one answer, folded.
+
+use crate::chat::{ChatEvent, FinishReason, Usage};
+
+/// The server's own words for a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerError {
+    /// For a person.
+    pub message: String,
+    /// The server's word for the kind; [`MALFORMED`] where the answer broke its
+    /// own format.
+    pub kind: Option<String>,
+}
+
+/// Kind of an [`AnswerError`] that we found and no server named.
+pub const MALFORMED: &str = "malformed";
+
+/// A call of a tool, put together from its pieces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerCall {
+    /// Id that the result must name.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments, JSON text as the server sent it.
+    pub arguments: String,
+}
+
+/// What an answer came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The answer's text; `None` where the server sent none (an empty text is a text).
+    pub text: Option<String>,
+    /// Reasoning, as far as it was shown.
+    pub reasoning: String,
+    /// Calls of tools, in the server's order.
+    pub tool_calls: Vec<AnswerCall>,
+    /// The last counts.
+    pub usage: Option<Usage>,
+    /// Why it ended; `None` where the server did not say, so that a stream is cut.
+    pub finish: Option<FinishReason>,
+    /// The first failure.
+    pub error: Option<AnswerError>,
+    /// Who served it.
+    pub served_by: Option<String>,
+    /// Whether the end marker came.
+    pub done: bool,
+}
+
+/// More calls than this are no answer but an attack on our memory.
+const MOST_CALLS: usize = 1_024;
+
+impl Answer {
+    /// Takes the next event.
+    pub fn take(&mut self, event: ChatEvent) {
+        match event {
+            ChatEvent::Text(piece) => self.text.get_or_insert_default().push_str(&piece),
+            ChatEvent::Reasoning(piece) => self.reasoning.push_str(&piece),
+            ChatEvent::ToolCall {
+                index,
+                id,
+                name,
+                arguments,
+            } if index < MOST_CALLS => {
+                if self.tool_calls.len() <= index {
+                    self.tool_calls.resize_with(index + 1, AnswerCall::default);
+                }
+                let call = &mut self.tool_calls[index];
+                call.id = id.unwrap_or_else(|| std::mem::take(&mut call.id));
+                call.name = name.unwrap_or_else(|| std::mem::take(&mut call.name));
+                call.arguments.push_str(&arguments);
+            }
+            ChatEvent::Usage(usage) => self.usage = Some(usage),
+            ChatEvent::Finish(reason) => self.finish = Some(reason),
+            ChatEvent::Error { message, kind } => {
+                self.error.get_or_insert(AnswerError { message, kind });
+            }
+            ChatEvent::ServedBy(server) => self.served_by = Some(server),
+            ChatEvent::Done => self.done = true,
+            ChatEvent::ToolCall { .. } | ChatEvent::Other => {}
+        }
+    }
+}
+
+impl Extend<ChatEvent> for Answer {
+    fn extend<I: IntoIterator<Item = ChatEvent>>(&mut self, events: I) {
+        events.into_iter().for_each(|event| self.take(event));
+    }
+}
+
+/// The neutral word for a reason, as records and `decode` write it; the
+/// provider's own word where there is no neutral one.
+pub fn finish_word(reason: &FinishReason) -> &str {
+    match reason {
+        FinishReason::Stop => "stop",
+        FinishReason::Length => "length",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::ContentFilter => "content_filter",
+        FinishReason::Other(word) => word,
+    }
+}

@@ -1,0 +1,423 @@
+//! Failures, in whatever shape a server reports them.
+//!
+//! Invariants: any bytes give one message of one line and bounded length; the
+//! class comes from the status and from structured fields, and from the wording
+//! only where a server sends nothing else.
+//!
+//! Sources: error bodies captured from vLLM, LiteLLM and llama.cpp
+//! (`tests/data/captures`), and the vendors' documented errors.
+
+use crate::chat::ChatEvent;
+use crate::record::Outcome;
+use serde_json::Value;
+
+/// A failure as a person and a record need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Its class.
+    pub outcome: Outcome,
+    /// One line for a person, the server's own words as far as there are any.
+    pub message: String,
+    /// The server's word for the kind.
+    pub kind: Option<String>,
+}
+
+/// What an error body says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Said {
+    message: String,
+    /// Words of `type`, `code`, `param`, `status` and the like; the first is the kind.
+    words: Vec<String>,
+    /// A number in the body that reads like a status.
+    code: Option<u16>,
+}
+
+/// Longest message that is kept, in characters.
+const MESSAGE_CHARS: usize = 600;
+
+/// Words by which servers name a prompt that does not fit.
+const OVERFLOW_WORDS: &[&str] = &[
+    "exceed_context_size_error",
+    "context_length_exceeded",
+    "context_window_exceeded",
+    "contextwindowexceedederror",
+    "input_tokens",
+    "prompt_too_long",
+    "model_context_window_exceeded",
+];
+/// The same in prose, for servers that have no word for it.
+const OVERFLOW_PROSE: &[&str] = &[
+    "contextwindowexceedederror",
+    "maximum context length",
+    "exceeds the available context size",
+    "prompt is too long",
+    "input is too long for requested model",
+    "exceeds the maximum number of tokens allowed",
+    "exceeds the context window",
+];
+const AUTH_WORDS: &[&str] = &[
+    "authentication_error",
+    "auth_error",
+    "invalid_api_key",
+    "api_key_invalid",
+    "no_db_connection",
+    "permission_error",
+    "permission_denied",
+    "unauthenticated",
+    "unauthorized",
+];
+const MODEL_WORDS: &[&str] = &[
+    "model_not_found",
+    "notfounderror",
+    "not_found_error",
+    "modelnotfound",
+];
+const MODEL_PROSE: &[&str] = &["invalid model name", "model not found"];
+
+/// Reads the body of a request that failed with `status`.
+///
+/// A status of 200 to 299 stands for a body that reports a failure all the same
+/// (a gateway's habit): then a number in the body counts as the status.
+pub fn failure(status: u16, body: &[u8]) -> Failure {
+    let said = match serde_json::from_slice::<Value>(body) {
+        Ok(value) => said(&value).unwrap_or_else(|| Said {
+            message: one_line(&value.to_string()),
+            ..Said::default()
+        }),
+        Err(_) => Said {
+            message: plain(body),
+            ..Said::default()
+        },
+    };
+    let status = match said.code {
+        Some(code) if (200..300).contains(&status) && code >= 400 => code,
+        _ => status,
+    };
+    Failure {
+        outcome: classify(status, &said),
+        kind: said.words.first().cloned(),
+        message: said.message,
+    }
+}
+
+fn classify(status: u16, said: &Said) -> Outcome {
+    let prose = said.message.to_ascii_lowercase();
+    let is = |words: &[&str]| {
+        said.words
+            .iter()
+            .any(|word| words.iter().any(|known| word.eq_ignore_ascii_case(known)))
+    };
+    let says = |parts: &[&str]| parts.iter().any(|part| prose.contains(part));
+    match status {
+        200..=299 => Outcome::StreamError,
+        // Redirects are not followed: there is nothing at this address.
+        300..=399 | 404 => Outcome::NotFound,
+        401 | 403 => Outcome::Auth,
+        429 => Outcome::Http429,
+        500.. => Outcome::Http5xx,
+        _ if is(AUTH_WORDS) => Outcome::Auth,
+        _ if is(OVERFLOW_WORDS) || says(OVERFLOW_PROSE) => Outcome::Overflow,
+        _ if is(MODEL_WORDS) || says(MODEL_PROSE) => Outcome::NotFound,
+        _ => Outcome::Http4xx,
+    }
+}
+
+/// The event that an error object stands for; `None` where `value` reports no
+/// failure (`"error": null` is none).
+pub(super) fn event(value: &Value) -> Option<ChatEvent> {
+    let is_error = value.get("type").and_then(Value::as_str) == Some("error");
+    let reports = value.get("error").is_some_and(is_set) || is_error || is_old_error(value);
+    let said = said(value).filter(|_| reports)?;
+    Some(ChatEvent::Error {
+        message: said.message,
+        kind: said.words.into_iter().next(),
+    })
+}
+
+/// The event for data that breaks the format.
+pub(super) fn malformed(what: &str, bytes: &[u8]) -> ChatEvent {
+    ChatEvent::Error {
+        message: format!("{what}: {}", plain(bytes)),
+        kind: Some(super::MALFORMED.to_owned()),
+    }
+}
+
+/// The events of a whole body that is not an answer: what it says went wrong.
+pub(super) fn whole(status: u16, body: &[u8]) -> ChatEvent {
+    let failure = failure(status, body);
+    ChatEvent::Error {
+        message: failure.message,
+        kind: failure.kind,
+    }
+}
+
+/// Whether a body that is JSON reports a failure in a shape that no answer has.
+pub(super) fn is_error_body(value: &Value) -> bool {
+    event(value).is_some() || value.get("detail").is_some_and(is_set)
+}
+
+fn is_set(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false))
+}
+
+/// `{"object": "error", "message": …}`: vLLM before 0.10, Mistral.
+fn is_old_error(value: &Value) -> bool {
+    value.get("object").and_then(Value::as_str) == Some("error")
+}
+
+fn said(value: &Value) -> Option<Said> {
+    let value = match value {
+        // Gemini's streams wrap an error in a list.
+        Value::Array(list) => list.first()?,
+        other => other,
+    };
+    let object = value.as_object()?;
+    let inner = match object.get("error") {
+        Some(error) if is_set(error) => error,
+        _ => value,
+    };
+    let message = text_of(inner)
+        .or_else(|| object.get("detail").and_then(text_of))
+        .or_else(|| object.get("message").and_then(text_of))
+        .or_else(|| object.get("errors").and_then(text_of))?;
+    let mut said = Said {
+        message: one_line(&message),
+        ..Said::default()
+    };
+    for name in ["type", "code", "status", "param", "reason"] {
+        said.word(inner.get(name));
+    }
+    for detail in inner
+        .get("details")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        said.word(detail.get("reason"));
+    }
+    Some(said)
+}
+
+impl Said {
+    fn word(&mut self, value: Option<&Value>) {
+        match value {
+            Some(Value::String(word)) => match word.parse::<u16>() {
+                // LiteLLM writes its codes as texts.
+                Ok(code) => self.code = Some(code),
+                Err(_) if word != "error" => self.words.push(word.chars().take(80).collect()),
+                Err(_) => {}
+            },
+            Some(Value::Number(code)) => {
+                self.code = code.as_u64().and_then(|code| u16::try_from(code).ok());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The text in any of the shapes that stand where a message should.
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(list) => {
+            let parts: Vec<String> = list.iter().take(8).filter_map(text_of).collect();
+            (!parts.is_empty()).then(|| parts.join("; "))
+        }
+        Value::Object(object) => ["message", "msg", "detail", "error", "type"]
+            .iter()
+            .find_map(|name| {
+                object
+                    .get(*name)
+                    .filter(|inner| is_set(inner))
+                    .and_then(text_of)
+            }),
+        _ => None,
+    }
+}
+
+/// One line out of a body that is no JSON: an HTML page's title, else its text.
+fn plain(body: &[u8]) -> String {
+    let head = &body[..body.len().min(16 << 10)];
+    let text = String::from_utf8_lossy(head);
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return "an empty body".to_owned();
+    }
+    if !trimmed.starts_with('<') {
+        return one_line(trimmed);
+    }
+    let title = ["title", "h1"].iter().find_map(|tag| element(trimmed, tag));
+    match title {
+        Some(title) => format!("an HTML page, `{}`", one_line(title)),
+        None => "an HTML page".to_owned(),
+    }
+}
+
+fn element<'a>(page: &'a str, tag: &str) -> Option<&'a str> {
+    // ASCII lowercasing keeps every byte where it was.
+    let lower = page.to_ascii_lowercase();
+    let open = lower.find(&format!("<{tag}"))?;
+    let start = open + lower[open..].find('>')? + 1;
+    let end = start + lower[start..].find("</")?;
+    Some(page[start..end].trim()).filter(|text| !text.is_empty())
+}
+
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > MESSAGE_CHARS * 4 {
+            break;
+        }
+    }
+    if line.chars().count() > MESSAGE_CHARS {
+        line = line.chars().take(MESSAGE_CHARS).collect();
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_of_error_body_gives_one_clear_message_and_its_class() {
+        let cases: &[(u16, &str, Outcome, &str)] = &[
+            (
+                401,
+                r#"{"error":"Unauthorized"}"#,
+                Outcome::Auth,
+                "Unauthorized",
+            ),
+            (
+                404,
+                r#"{"detail":"Not Found"}"#,
+                Outcome::NotFound,
+                "Not Found",
+            ),
+            (
+                422,
+                r#"{"detail":[{"loc":["body","model"],"msg":"Field required","type":"missing"}]}"#,
+                Outcome::Http4xx,
+                "Field required",
+            ),
+            (
+                500,
+                "Internal Server Error",
+                Outcome::Http5xx,
+                "Internal Server Error",
+            ),
+            (
+                502,
+                "<html><head><title>502 Bad\n Gateway</title></head></html>",
+                Outcome::Http5xx,
+                "an HTML page, `502 Bad Gateway`",
+            ),
+            (503, "", Outcome::Http5xx, "an empty body"),
+            (
+                429,
+                r#"{"error":{"message":"slow down"}}"#,
+                Outcome::Http429,
+                "slow down",
+            ),
+            (
+                400,
+                r#"{"error":{"message":"No connected db.","type":"no_db_connection","code":"400"}}"#,
+                Outcome::Auth,
+                "No connected db.",
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"too big","type":"exceed_context_size_error"}}"#,
+                Outcome::Overflow,
+                "too big",
+            ),
+            (
+                400,
+                r#"{"error":{"message":"x","type":"BadRequestError","param":"input_tokens"}}"#,
+                Outcome::Overflow,
+                "x",
+            ),
+            (
+                400,
+                r#"{"error":{"message":"x","type":"BadRequestError","param":"max_tokens"}}"#,
+                Outcome::Http4xx,
+                "x",
+            ),
+            (
+                400,
+                r#"{"error":{"message":"litellm.ContextWindowExceededError: y","code":"400"}}"#,
+                Outcome::Overflow,
+                "litellm.ContextWindowExceededError: y",
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#,
+                Outcome::Overflow,
+                "prompt is too long: 9 > 8",
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Invalid model name passed in model=nope.","code":"400"}}"#,
+                Outcome::NotFound,
+                "Invalid model name passed in model=nope.",
+            ),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"bad key","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]"#,
+                Outcome::Auth,
+                "bad key",
+            ),
+            (
+                200,
+                r#"{"error":{"message":"no money","code":402}}"#,
+                Outcome::Http4xx,
+                "no money",
+            ),
+            (
+                200,
+                r#"{"error":{"message":"odd"}}"#,
+                Outcome::StreamError,
+                "odd",
+            ),
+            (307, "", Outcome::NotFound, "an empty body"),
+            (
+                529,
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Outcome::Http5xx,
+                "Overloaded",
+            ),
+            (
+                400,
+                r#"{"object":"error","message":"m","type":"BadRequestError","code":400}"#,
+                Outcome::Http4xx,
+                "m",
+            ),
+        ];
+        for (status, body, outcome, message) in cases {
+            let failure = failure(*status, body.as_bytes());
+            assert_eq!(
+                (failure.outcome, failure.message.as_str()),
+                (*outcome, *message),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_is_one_line_of_bounded_length() {
+        let failure = failure(500, "a\n\n b ".repeat(100_000).as_bytes());
+        assert!(failure.message.starts_with("a b a b"));
+        assert!(failure.message.chars().count() <= MESSAGE_CHARS + 1);
+    }
+
+    #[test]
+    fn an_error_that_is_null_is_none() {
+        assert_eq!(event(&serde_json::json!({"error": null, "id": "x"})), None);
+        assert_eq!(event(&serde_json::json!({"choices": []})), None);
+    }
+}

@@ -1,0 +1,323 @@
+//! `OpenAI` Chat Completions, the format of most servers.
+//!
+//! Traps that the decoder knows: the usage chunk may have a non-empty `choices`
+//! (`LiteLLM`), usage may ride on any chunk or inside `choices[0]` (Kimi), and only
+//! the last of several is complete (vLLM's continuous usage); llama.cpp sends
+//! `timings` where nobody asked for usage; `content` may be null or a list.
+
+use super::reading::{Reader, Reading, arguments, index, list, text};
+use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body, usage};
+use crate::chat::{
+    Block, ChatEvent, Content, Family, FinishReason, Image, Message, Part, Prompt, Role, Span,
+    ToolCall, Ttl,
+};
+use serde_json::Value;
+
+/// The dialect.
+pub(super) struct OpenAiChat;
+
+impl Dialect for OpenAiChat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn about(&self) -> &'static str {
+        "Chat Completions, as OpenAI, vLLM, llama.cpp, SGLang, LiteLLM and most others speak it"
+    }
+
+    fn path(&self, _model: &str, _stream: bool) -> String {
+        "/chat/completions".to_owned()
+    }
+
+    fn family(&self) -> Family {
+        Family::Compatible
+    }
+
+    fn body(&self, prompt: &Prompt, params: &RequestParams) -> Body {
+        let mut out = BodyWriter::new(params);
+        out.text_field("model", &params.model);
+        let explicit = prompt.hints.explicit_cache;
+        if !prompt.tools.is_empty() && out.field("tools") {
+            tools(&mut out, prompt, explicit);
+        }
+        if out.field("messages") {
+            out.array();
+            if !prompt.system.is_empty() {
+                out.place(Role::System);
+                out.object();
+                out.pair("role", "system");
+                content(
+                    &mut out,
+                    &prompt.system.iter().collect::<Vec<_>>(),
+                    explicit,
+                );
+                out.end_object();
+            }
+            for one in &prompt.messages {
+                message(&mut out, one, explicit);
+            }
+            out.end_array();
+        }
+        out.json_field("max_tokens", &params.max_tokens.to_string());
+        if params.stream {
+            out.json_field("stream", "true");
+            out.json_field("stream_options", r#"{"include_usage":true}"#);
+        } else {
+            out.json_field("stream", "false");
+        }
+        cache_fields(&mut out, prompt, params);
+        out.finish()
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::<Reading<OpenAiReader>>::default()
+    }
+}
+
+/// The fields about caching that both of `OpenAI`'s formats have.
+pub(super) fn cache_fields(out: &mut BodyWriter<'_>, prompt: &Prompt, params: &RequestParams) {
+    if let Some(key) = &prompt.hints.prompt_cache_key {
+        out.text_field("prompt_cache_key", key);
+    }
+    if prompt.hints.explicit_cache {
+        out.json_field("prompt_cache_options", r#"{"mode":"explicit"}"#);
+    }
+    if let Some(salt) = &params.salt {
+        out.text_field("cache_salt", salt);
+    }
+}
+
+/// The marker behind a block: `OpenAI`'s own where caching is explicit, else the
+/// one that OpenRouter, `LiteLLM` and Qwen take.
+pub(super) fn marker(out: &mut BodyWriter<'_>, ttl: Option<Ttl>, explicit: bool) {
+    match ttl {
+        None => {}
+        Some(_) if explicit => out.pair_json("prompt_cache_breakpoint", r#"{"mode":"explicit"}"#),
+        Some(ttl) => out.pair_json("cache_control", cache_control(ttl)),
+    }
+}
+
+/// Anthropic's marker.
+pub(super) fn cache_control(ttl: Ttl) -> &'static str {
+    match ttl {
+        Ttl::FiveMinutes => r#"{"type":"ephemeral"}"#,
+        Ttl::Hour => r#"{"type":"ephemeral","ttl":"1h"}"#,
+    }
+}
+
+fn tools(out: &mut BodyWriter<'_>, prompt: &Prompt, explicit: bool) {
+    out.place(Role::Tools);
+    out.array();
+    for tool in &prompt.tools {
+        out.object();
+        out.pair("type", "function");
+        out.key("function");
+        out.object();
+        out.key("name");
+        out.spans(Part::ToolName, &[body::tool_name(tool)]);
+        out.key("description");
+        out.spans(Part::Text, &tool.description);
+        out.key("parameters");
+        out.json(Part::ToolSchema, &tool.parameters);
+        out.end_object();
+        // Explicit breakpoints stand on content blocks only.
+        if !explicit {
+            marker(out, tool.marker.map(|marker| marker.ttl), false);
+        }
+        out.end_object();
+    }
+    out.end_array();
+}
+
+fn message(out: &mut BodyWriter<'_>, message: &Message, explicit: bool) {
+    out.place(message.role);
+    out.object();
+    out.pair("role", message.role.as_str());
+    if let Some(id) = &message.tool_call_id {
+        out.pair("tool_call_id", id);
+    }
+    let reasoning: Vec<Span> = body::reasoning(&message.blocks);
+    if !reasoning.is_empty() {
+        out.key("reasoning_content");
+        out.spans(Part::Reasoning, &reasoning);
+    }
+    let shown: Vec<&Block> = message
+        .blocks
+        .iter()
+        .filter(|block| matches!(block.content, Content::Text(_) | Content::Image(_)))
+        .collect();
+    content(out, &shown, explicit);
+    let mut calls = body::calls(&message.blocks).peekable();
+    if calls.peek().is_some() {
+        out.key("tool_calls");
+        out.array();
+        calls.for_each(|made| call(out, made));
+        out.end_array();
+    }
+    out.end_object();
+}
+
+/// The field `content`: a string where one unmarked text says it all, null where
+/// there is nothing, else a list.
+fn content(out: &mut BodyWriter<'_>, blocks: &[&Block], explicit: bool) {
+    if blocks.is_empty() {
+        return out.pair_json("content", "null");
+    }
+    out.key("content");
+    if let Some(spans) = body::plain_text(blocks) {
+        return out.spans(Part::Text, spans);
+    }
+    out.array();
+    for block in blocks {
+        out.object();
+        match &block.content {
+            Content::Text(spans) => {
+                out.pair("type", "text");
+                out.key("text");
+                out.spans(Part::Text, spans);
+            }
+            Content::Image(image) => {
+                out.pair("type", "image_url");
+                out.key("image_url");
+                out.object();
+                out.key("url");
+                image_url(out, image);
+                out.end_object();
+            }
+            Content::Call(_) | Content::Reasoning(_) => {}
+        }
+        marker(out, block.marker.map(|marker| marker.ttl), explicit);
+        out.end_object();
+    }
+    out.end_array();
+}
+
+/// A picture as a `data:` URL.
+pub(super) fn image_url(out: &mut BodyWriter<'_>, image: &Image) {
+    let prefix = format!("data:{};base64,", image.media_type);
+    out.prefixed(&prefix, Part::Image, std::slice::from_ref(&image.data));
+}
+
+fn call(out: &mut BodyWriter<'_>, call: &ToolCall) {
+    out.object();
+    out.pair("id", &call.id);
+    out.pair("type", "function");
+    out.key("function");
+    out.object();
+    out.key("name");
+    out.spans(Part::CallName, std::slice::from_ref(&call.name));
+    out.key("arguments");
+    out.spans(Part::CallArguments, std::slice::from_ref(&call.arguments));
+    out.end_object();
+    out.end_object();
+}
+
+#[derive(Default)]
+struct OpenAiReader {
+    counted: bool,
+    served_by: bool,
+}
+
+impl Reader for OpenAiReader {
+    fn event(&mut self, _name: &str, value: &Value, out: &mut Vec<ChatEvent>) {
+        self.chunk(value, out);
+    }
+
+    fn body(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
+        if value.get("choices").is_some_and(Value::is_array) {
+            self.chunk(value, out);
+        }
+    }
+}
+
+impl OpenAiReader {
+    fn chunk(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
+        let server = text(value, "provider").or_else(|| text(value, "system_fingerprint"));
+        if let Some(server) = server.filter(|_| !self.served_by) {
+            self.served_by = true;
+            out.push(ChatEvent::ServedBy(server.to_owned()));
+        }
+        let choice = list(value, "choices")
+            .iter()
+            .find(|choice| index(choice, "index") == 0);
+        if let Some(choice) = choice {
+            read_choice(choice, out);
+        }
+        let object = [Some(value), choice]
+            .into_iter()
+            .flatten()
+            .find_map(|place| usage::inclusive(place.get("usage")?));
+        if let Some(usage) = object {
+            self.counted = true;
+            out.push(ChatEvent::Usage(usage));
+        } else if !self.counted
+            && let Some(usage) = value.get("timings").and_then(usage::timings)
+        {
+            out.push(ChatEvent::Usage(usage));
+        }
+    }
+}
+
+fn read_choice(choice: &Value, out: &mut Vec<ChatEvent>) {
+    let delta = ["delta", "message"]
+        .iter()
+        .find_map(|name| choice.get(*name));
+    if let Some(delta) = delta.filter(|delta| delta.is_object()) {
+        read_delta(delta, out);
+    } else if let Some(piece) = text(choice, "text") {
+        out.push(ChatEvent::Text(piece.to_owned()));
+    }
+    if let Some(reason) = text(choice, "finish_reason").filter(|reason| !reason.is_empty()) {
+        out.push(ChatEvent::Finish(finish(reason)));
+    }
+}
+
+fn read_delta(delta: &Value, out: &mut Vec<ChatEvent>) {
+    let reasoning = ["reasoning_content", "reasoning", "thinking"]
+        .iter()
+        .find_map(|name| text(delta, name));
+    if let Some(piece) = reasoning {
+        out.push(ChatEvent::Reasoning(piece.to_owned()));
+    }
+    match delta.get("content") {
+        Some(Value::String(piece)) => out.push(ChatEvent::Text(piece.clone())),
+        Some(Value::Array(parts)) => parts.iter().for_each(|part| read_part(part, out)),
+        _ => {}
+    }
+    if let Some(piece) = text(delta, "refusal").filter(|piece| !piece.is_empty()) {
+        out.push(ChatEvent::Text(piece.to_owned()));
+    }
+    for (at, call) in list(delta, "tool_calls").iter().enumerate() {
+        let function = call.get("function").unwrap_or(&Value::Null);
+        let place = call.get("index").map_or(at, |_| index(call, "index"));
+        let own = |value: Option<&str>| value.filter(|text| !text.is_empty()).map(str::to_owned);
+        out.push(ChatEvent::ToolCall {
+            index: place,
+            id: own(text(call, "id")),
+            name: own(text(function, "name")),
+            arguments: arguments(function.get("arguments")),
+        });
+    }
+}
+
+/// A part of a list of content: Mistral sends thinking and text this way.
+fn read_part(part: &Value, out: &mut Vec<ChatEvent>) {
+    if let Some(piece) = text(part, "text") {
+        out.push(ChatEvent::Text(piece.to_owned()));
+    }
+    for inner in list(part, "thinking") {
+        if let Some(piece) = text(inner, "text") {
+            out.push(ChatEvent::Reasoning(piece.to_owned()));
+        }
+    }
+}
+
+fn finish(reason: &str) -> FinishReason {
+    match reason {
+        "stop" | "eos" | "end_turn" => FinishReason::Stop,
+        "length" | "max_tokens" | "model_length" => FinishReason::Length,
+        "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        "content_filter" => FinishReason::ContentFilter,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}

@@ -1,0 +1,116 @@
+//! What all decoders share: text to JSON, failures, streams in one piece.
+
+use super::sse::{self, SseLimits};
+use super::{Decoder, failure};
+use crate::chat::ChatEvent;
+use serde_json::Value;
+
+/// The part of a decoder that differs from dialect to dialect.
+///
+/// Both get JSON that reports no failure, and append nothing where it means nothing.
+pub(super) trait Reader: Send {
+    /// Reads one event of a stream.
+    fn event(&mut self, name: &str, value: &Value, out: &mut Vec<ChatEvent>);
+
+    /// Reads a whole body that is no stream.
+    fn body(&mut self, value: &Value, out: &mut Vec<ChatEvent>);
+}
+
+/// A [`Reader`] as a [`Decoder`].
+#[derive(Default)]
+pub(super) struct Reading<R>(pub(super) R);
+
+impl<R: Reader> Decoder for Reading<R> {
+    fn event(&mut self, event: &str, data: &str, out: &mut Vec<ChatEvent>) {
+        let data = data.trim();
+        let before = out.len();
+        match data {
+            "[DONE]" => out.push(ChatEvent::Done),
+            // Gateways re-emit comments as data (`data: : ping`).
+            _ if data.is_empty() || data.starts_with(':') => {}
+            _ => match serde_json::from_str::<Value>(data) {
+                Ok(value) => match failure::event(&value) {
+                    Some(error) => out.push(error),
+                    None => self.0.event(event, &value, out),
+                },
+                Err(_) => out.push(failure::malformed("an event is not JSON", data.as_bytes())),
+            },
+        }
+        if out.len() == before {
+            out.push(ChatEvent::Other);
+        }
+    }
+
+    fn whole(&mut self, status: u16, body: &[u8], out: &mut Vec<ChatEvent>) {
+        if !(200..300).contains(&status) {
+            return out.push(failure::whole(status, body));
+        }
+        if sse::is_stream(body) {
+            return self.stream(body, out);
+        }
+        match serde_json::from_slice::<Value>(body) {
+            Err(_) => out.push(failure::malformed("the body is not JSON", body)),
+            Ok(value) if failure::is_error_body(&value) => out.push(failure::whole(status, body)),
+            Ok(Value::Array(chunks)) => {
+                // Gemini streams a list of chunks where SSE was not asked for.
+                for chunk in &chunks {
+                    self.0.body(chunk, out);
+                }
+            }
+            Ok(value) => {
+                let before = out.len();
+                self.0.body(&value, out);
+                if out.len() == before {
+                    out.push(failure::malformed(
+                        "the body is no answer of this dialect",
+                        body,
+                    ));
+                }
+            }
+        }
+    }
+}
+
+impl<R: Reader> Reading<R> {
+    fn stream(&mut self, body: &[u8], out: &mut Vec<ChatEvent>) {
+        let mut events = Vec::new();
+        let read = sse::parse(body, SseLimits::default(), &mut events);
+        for event in events {
+            self.event(&event.name, &event.data, out);
+        }
+        if let Err(too_large) = read {
+            out.push(ChatEvent::Error {
+                message: too_large.to_string(),
+                kind: Some(super::MALFORMED.to_owned()),
+            });
+        }
+    }
+}
+
+/// A text field, if it is one.
+pub(super) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name).and_then(Value::as_str)
+}
+
+/// An index field; 0 where it is missing.
+pub(super) fn index(value: &Value, name: &str) -> usize {
+    let index = value.get(name).and_then(Value::as_u64).unwrap_or(0);
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
+/// The elements of an array field; none where it is no array.
+pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// JSON arguments as text: a string as it is, an object as compact JSON.
+pub(super) fn arguments(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}

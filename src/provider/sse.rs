@@ -1,0 +1,342 @@
+//! Server-sent events out of bytes, however the bytes were split.
+//!
+//! The parser is pure: bytes in, events out, no runtime and no clock, so the
+//! transport can stamp first and parse after, and `decode` can read a file.
+//!
+//! Invariants: any split of the same bytes gives the same events; each byte is
+//! looked at once, so one-byte writes cost no more than one large one; memory is
+//! bounded by [`SseLimits`].
+//!
+//! Source of the format: WHATWG HTML, section 9.2.6 (line ends LF, CRLF and bare
+//! CR; comments; byte-order mark; optional blank behind the colon; events
+//! without data are dropped).
+
+use serde::de::IgnoredAny;
+use thiserror::Error;
+
+/// Sizes that no sane server reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SseLimits {
+    /// Longest line, in bytes.
+    pub line: usize,
+    /// Largest event (its data lines together), in bytes.
+    pub event: usize,
+}
+
+impl Default for SseLimits {
+    /// 16 MiB each: `response.created` repeats the whole prompt.
+    fn default() -> Self {
+        Self {
+            line: 16 << 20,
+            event: 16 << 20,
+        }
+    }
+}
+
+/// A line or an event grew over its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the stream's {what} is longer than {limit} bytes")]
+pub struct SseTooLarge {
+    /// `line` or `event`.
+    pub what: &'static str,
+    /// The limit.
+    pub limit: usize,
+}
+
+/// One event that has data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SseEvent {
+    /// Its name; empty where the server gave none.
+    pub name: String,
+    /// Its data lines, joined by line feeds. Bytes that are no UTF-8 become U+FFFD.
+    pub data: String,
+}
+
+/// An incremental parser.
+#[derive(Debug, Default)]
+pub struct SseParser {
+    limits: SseLimits,
+    line: Vec<u8>,
+    name: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    after_cr: bool,
+    started: bool,
+}
+
+impl SseParser {
+    /// A parser that has seen nothing.
+    pub fn new(limits: SseLimits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
+    /// Reads more bytes and appends the events that they complete.
+    ///
+    /// # Errors
+    ///
+    /// [`SseTooLarge`] when a line or an event grows over its limit; the parser
+    /// is then of no further use.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
+        let mut rest = bytes;
+        if self.after_cr && !rest.is_empty() {
+            self.after_cr = false;
+            if rest[0] == b'\n' {
+                rest = &rest[1..];
+            }
+        }
+        while let Some(at) = rest.iter().position(|&byte| byte == b'\n' || byte == b'\r') {
+            self.grow_line(&rest[..at])?;
+            self.end_line(out)?;
+            let is_cr = rest[at] == b'\r';
+            rest = &rest[at + 1..];
+            if is_cr {
+                match rest.first() {
+                    Some(b'\n') => rest = &rest[1..],
+                    Some(_) => {}
+                    None => self.after_cr = true,
+                }
+            }
+        }
+        self.grow_line(rest)
+    }
+
+    /// Reads the end of the stream.
+    ///
+    /// An event whose last blank line is missing still counts, as servers leave
+    /// it out behind `[DONE]`. A last line that is not ended counts only if it is
+    /// whole by itself (`[DONE]`, or complete JSON): half an event must show as a
+    /// cut stream and not as a malformed one.
+    pub fn finish(mut self, out: &mut Vec<SseEvent>) {
+        if !self.line.is_empty() && is_whole(&self.line) {
+            // The limits were checked when the bytes came in.
+            let _fits = self.end_line(out);
+        }
+        self.dispatch(out);
+    }
+
+    fn grow_line(&mut self, bytes: &[u8]) -> Result<(), SseTooLarge> {
+        if self.line.len() + bytes.len() > self.limits.line {
+            return Err(SseTooLarge {
+                what: "line",
+                limit: self.limits.line,
+            });
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end_line(&mut self, out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
+        let mut line = std::mem::take(&mut self.line);
+        let text = if self.started {
+            line.as_slice()
+        } else {
+            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line)
+        };
+        self.started = true;
+        if text.is_empty() {
+            self.dispatch(out);
+        } else {
+            self.field(text)?;
+        }
+        line.clear();
+        self.line = line;
+        Ok(())
+    }
+
+    fn field(&mut self, line: &[u8]) -> Result<(), SseTooLarge> {
+        let (name, value) = match line.iter().position(|&byte| byte == b':') {
+            Some(0) => return Ok(()),
+            Some(at) => (&line[..at], &line[at + 1..]),
+            None => (line, &b""[..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"data" => {
+                if self.data.len() + value.len() >= self.limits.event {
+                    return Err(SseTooLarge {
+                        what: "event",
+                        limit: self.limits.event,
+                    });
+                }
+                if self.has_data {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
+                self.has_data = true;
+            }
+            b"event" => value.clone_into(&mut self.name),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, out: &mut Vec<SseEvent>) {
+        if self.has_data {
+            out.push(SseEvent {
+                name: String::from_utf8_lossy(&self.name).into_owned(),
+                data: String::from_utf8_lossy(&self.data).into_owned(),
+            });
+        }
+        self.name.clear();
+        self.data.clear();
+        self.has_data = false;
+    }
+}
+
+fn is_whole(line: &[u8]) -> bool {
+    let Some(value) = line.strip_prefix(b"data:") else {
+        return false;
+    };
+    value.trim_ascii() == b"[DONE]" || serde_json::from_slice::<IgnoredAny>(value).is_ok()
+}
+
+/// Whether a body is a stream of events, judged by its first line that is not
+/// blank: a field of the format, or a comment. Bodies of JSON, text and HTML are not.
+pub fn is_stream(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let body = body.trim_ascii_start();
+    [&b"data:"[..], b"event:", b"id:", b"retry:", b":"]
+        .iter()
+        .any(|field| body.starts_with(field))
+}
+
+/// Reads a whole stream at once.
+///
+/// # Errors
+///
+/// [`SseTooLarge`] as [`SseParser::push`]; the events before it are kept in `out`.
+pub fn parse(body: &[u8], limits: SseLimits, out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
+    let mut parser = SseParser::new(limits);
+    parser.push(body, out)?;
+    parser.finish(out);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn events(body: &[u8]) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        parse(body, SseLimits::default(), &mut out).expect("within the limits");
+        out.into_iter().map(|e| (e.name, e.data)).collect()
+    }
+
+    #[test]
+    fn every_legal_form_gives_the_same_events() {
+        let expected = vec![
+            (String::new(), "a".to_owned()),
+            ("x".to_owned(), "b\nc".to_owned()),
+        ];
+        let cases: &[(&str, &[u8])] = &[
+            ("LF", b"data: a\n\nevent: x\ndata: b\ndata: c\n\n"),
+            (
+                "CRLF",
+                b"data: a\r\n\r\nevent: x\r\ndata: b\r\ndata: c\r\n\r\n",
+            ),
+            ("bare CR", b"data: a\r\revent: x\rdata: b\rdata: c\r\r"),
+            ("no blank", b"data:a\n\nevent:x\ndata:b\ndata:c\n\n"),
+            (
+                "mark",
+                b"\xEF\xBB\xBFdata: a\n\nevent: x\ndata: b\ndata: c\n\n",
+            ),
+            (
+                "comments",
+                b":\n\n: ping\n\ndata: a\n\nevent: x\n: y\ndata: b\ndata: c\n\n",
+            ),
+            (
+                "no data",
+                b"event: ping\n\ndata: a\n\nevent: x\ndata: b\ndata: c\n\n",
+            ),
+            (
+                "other fields",
+                b"id: 7\nretry: 1\ndata: a\n\nevent: x\ndata: b\ndata: c\n\n",
+            ),
+            (
+                "last blank line missing",
+                b"data: a\n\nevent: x\ndata: b\ndata: c\n",
+            ),
+        ];
+        for (case, body) in cases {
+            assert_eq!(events(body), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn half_an_event_at_the_end_is_dropped_and_a_whole_one_is_not() {
+        assert_eq!(
+            events(b"data: {\"a\":1}\n\ndata: {\"b\""),
+            events(b"data: {\"a\":1}\n\n")
+        );
+        assert_eq!(events(b"data: {\"b\":2}").len(), 1);
+        assert_eq!(
+            events(b"data: [DONE]"),
+            [(String::new(), "[DONE]".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_line_and_an_event_have_a_limit() {
+        let limits = SseLimits {
+            line: 16,
+            event: 20,
+        };
+        let mut out = Vec::new();
+        let long = parse(b"data: 0123456789abcdef", limits, &mut out).expect_err("long line");
+        assert_eq!(long.what, "line");
+        let many = b"data: 012345678\n".repeat(4);
+        let large = parse(&many, limits, &mut out).expect_err("large event");
+        assert_eq!(large.what, "event");
+    }
+
+    #[test]
+    fn a_stream_is_told_from_a_body() {
+        let cases: &[(&[u8], bool)] = &[
+            (b"data: {}", true),
+            (b":\n\ndata: {}", true),
+            (b"\n\nevent: x", true),
+            (b"{\"data\": 1}", false),
+            (b"Internal Server Error", false),
+            (b"<html>", false),
+            (b"", false),
+        ];
+        for (body, expected) in cases {
+            assert_eq!(
+                is_stream(body),
+                *expected,
+                "{}",
+                String::from_utf8_lossy(body)
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_of_any_bytes_gives_the_same_events(
+            pieces in proptest::collection::vec(
+                prop_oneof![
+                    Just(&b"data: "[..]), Just(&b"event: x"[..]), Just(&b"\n"[..]), Just(&b"\r"[..]),
+                    Just(&b"\r\n"[..]), Just("h\u{e9}\u{1f600}".as_bytes()), Just(&b":"[..]),
+                    Just(&b"\xEF\xBB\xBF"[..]), Just(&b"\xFF"[..]), Just(&b"{\"a\":1}"[..]),
+                ], 0..40),
+            cuts in proptest::collection::vec(1usize..7, 1..20),
+        ) {
+            let body = pieces.concat();
+            let mut parser = SseParser::new(SseLimits::default());
+            let (mut split, mut rest, mut turn) = (Vec::new(), body.as_slice(), 0);
+            while !rest.is_empty() {
+                let (head, tail) = rest.split_at(cuts[turn % cuts.len()].min(rest.len()));
+                parser.push(head, &mut split).expect("within the limits");
+                (rest, turn) = (tail, turn + 1);
+            }
+            parser.finish(&mut split);
+            let mut whole = Vec::new();
+            parse(&body, SseLimits::default(), &mut whole).expect("within the limits");
+            prop_assert_eq!(split, whole);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Usage objects in the shapes that vendors document and servers send.
+
+use super::*;
+use serde_json::json;
+
+type Expected = (
+    Option<u64>,
+    Option<u64>,
+    Option<u64>,
+    Option<u64>,
+    UsageOrigin,
+);
+
+const REPORTED: UsageOrigin = UsageOrigin::Reported;
+const ABSENT: UsageOrigin = UsageOrigin::Absent;
+const CONTRADICTORY: UsageOrigin = UsageOrigin::Contradictory;
+
+fn parts(usage: &Usage) -> Expected {
+    (
+        usage.total.map(|t| t.0),
+        usage.read.map(|t| t.0),
+        usage.written().map(|t| t.0),
+        usage.output.map(|t| t.0),
+        usage.origin,
+    )
+}
+
+#[test]
+fn shapes_of_the_inclusive_convention_are_read() {
+    let cases: &[(&str, Value, Expected)] = &[
+        (
+            "OpenAI with a write count",
+            json!({"prompt_tokens": 15000, "completion_tokens": 9,
+                "prompt_tokens_details": {"cached_tokens": 12000, "cache_write_tokens": 3000}}),
+            (Some(15000), Some(12000), Some(3000), Some(9), REPORTED),
+        ),
+        (
+            "vLLM, a null detail",
+            json!({"prompt_tokens": 2556, "completion_tokens": 24, "prompt_tokens_details":
+                {"cached_tokens": 0, "created_cache_tokens": null, "multimodal_tokens": null}}),
+            (Some(2556), Some(0), None, Some(24), REPORTED),
+        ),
+        (
+            "vLLM without its flag",
+            json!({"prompt_tokens": 2556, "completion_tokens": 17, "prompt_tokens_details": null}),
+            (Some(2556), None, None, Some(17), ABSENT),
+        ),
+        (
+            "LiteLLM states the same counts several times",
+            json!({"prompt_tokens": 2556, "completion_tokens": 17,
+                "cache_creation_input_tokens": 2528, "cache_read_input_tokens": 0,
+                "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 2528,
+                    "cache_creation_tokens": 2528, "text_tokens": 28}}),
+            (Some(2556), Some(0), Some(2528), Some(17), REPORTED),
+        ),
+        (
+            "DeepSeek",
+            json!({"prompt_tokens": 300, "prompt_cache_hit_tokens": 256,
+                "prompt_cache_miss_tokens": 44, "completion_tokens": 5}),
+            (Some(300), Some(256), None, Some(5), REPORTED),
+        ),
+        (
+            "DeepSeek whose parts do not add up",
+            json!({"prompt_tokens": 300, "prompt_cache_hit_tokens": 256,
+                "prompt_cache_miss_tokens": 43}),
+            (Some(300), Some(256), None, None, CONTRADICTORY),
+        ),
+        (
+            "xAI: reasoning beside the completion",
+            json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 150,
+                "prompt_tokens_details": {"cached_tokens": 64},
+                "completion_tokens_details": {"reasoning_tokens": 40}}),
+            (Some(100), Some(64), None, Some(50), REPORTED),
+        ),
+        (
+            "OpenAI: reasoning within the completion",
+            json!({"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150,
+                "completion_tokens_details": {"reasoning_tokens": 40}}),
+            (Some(100), None, None, Some(50), ABSENT),
+        ),
+        (
+            "more read than there was",
+            json!({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 110}}),
+            (Some(100), Some(110), None, None, CONTRADICTORY),
+        ),
+        (
+            "a negative count",
+            json!({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": -5}}),
+            (Some(100), None, None, None, CONTRADICTORY),
+        ),
+        (
+            "a count beyond all measure",
+            json!({"prompt_tokens": u64::MAX, "completion_tokens": 1}),
+            (None, None, None, Some(1), CONTRADICTORY),
+        ),
+        (
+            "Responses",
+            json!({"input_tokens": 2556, "output_tokens": 24,
+                "input_tokens_details": {"cached_tokens": 2528, "cache_write_tokens": 0}}),
+            (Some(2556), Some(2528), Some(0), Some(24), REPORTED),
+        ),
+    ];
+    for (case, object, expected) in cases {
+        let usage = inclusive(object).expect(case);
+        assert_eq!(parts(&usage), *expected, "{case}");
+        assert_eq!(usage.raw.as_ref(), Some(object), "{case}: raw is kept");
+    }
+    assert_eq!(inclusive(&json!({})), None, "an empty object says nothing");
+    assert_eq!(inclusive(&json!({"prompt_tokens": null})), None);
+}
+
+#[test]
+fn shapes_of_the_exclusive_convention_are_read() {
+    let cases: &[(&str, Value, Expected)] = &[
+        (
+            "vLLM",
+            json!({"input_tokens": 28, "output_tokens": 24,
+                "cache_creation_input_tokens": 2528, "cache_read_input_tokens": 0}),
+            (Some(2556), Some(0), Some(2528), Some(24), REPORTED),
+        ),
+        (
+            "no cache fields: the input is the whole prompt",
+            json!({"input_tokens": 2556, "output_tokens": 17}),
+            (Some(2556), None, None, Some(17), ABSENT),
+        ),
+        (
+            "only the read count",
+            json!({"input_tokens": 1, "cache_read_input_tokens": 312, "output_tokens": 12}),
+            (Some(313), Some(312), None, Some(12), REPORTED),
+        ),
+        (
+            "Kimi's -1",
+            json!({"input_tokens": -1, "cache_read_input_tokens": 400, "output_tokens": 2}),
+            (Some(400), Some(400), None, Some(2), REPORTED),
+        ),
+        (
+            "any other negative count",
+            json!({"input_tokens": -2, "cache_read_input_tokens": 400, "output_tokens": 2}),
+            (None, Some(400), None, Some(2), CONTRADICTORY),
+        ),
+        (
+            "the two lifetimes",
+            json!({"input_tokens": 10, "cache_read_input_tokens": 0,
+                "cache_creation_input_tokens": 30,
+                "cache_creation": {"ephemeral_5m_input_tokens": 20, "ephemeral_1h_input_tokens": 10},
+                "output_tokens": 2}),
+            (Some(40), Some(0), Some(30), Some(2), REPORTED),
+        ),
+    ];
+    for (case, object, expected) in cases {
+        let usage = exclusive(object.as_object().expect("object")).expect(case);
+        assert_eq!(parts(&usage), *expected, "{case}");
+        assert_eq!(usage.raw.as_ref(), Some(object), "{case}: raw is kept");
+    }
+}
+
+#[test]
+fn a_split_that_is_older_than_the_flat_count_is_not_believed() {
+    let object = json!({"input_tokens": 1, "cache_creation_input_tokens": 9,
+        "cache_creation": {"ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 0}});
+    let usage = exclusive(object.as_object().expect("object")).expect("usage");
+    assert_eq!((usage.write, usage.write_long), (Some(Tokens(9)), None));
+}
+
+#[test]
+fn the_last_value_of_each_field_wins_and_null_is_no_value() {
+    let mut known = json!({"input_tokens": 2556, "cache_creation": {"a": 1, "b": 2}});
+    let newer = json!({"input_tokens": 0, "cache_creation": {"b": 3}, "output_tokens": null});
+    let (Value::Object(known), Value::Object(newer)) = (&mut known, &newer) else {
+        panic!("objects");
+    };
+    overwrite(known, newer);
+    let expected = json!({"input_tokens": 0, "cache_creation": {"a": 1, "b": 3}});
+    assert_eq!(Value::Object(known.clone()), expected);
+}
+
+#[test]
+fn the_other_shapes_are_read() {
+    let gemini_usage = gemini(
+        &json!({"promptTokenCount": 5000, "cachedContentTokenCount": 4096,
+        "candidatesTokenCount": 20, "thoughtsTokenCount": 30}),
+    );
+    let expected = (Some(5000), Some(4096), None, Some(50), REPORTED);
+    assert_eq!(parts(&gemini_usage.expect("gemini")), expected);
+
+    let no_hit = gemini(&json!({"promptTokenCount": 5000})).expect("gemini");
+    assert_eq!(parts(&no_hit), (Some(5000), None, None, None, ABSENT));
+
+    let converse = bedrock(&json!({"inputTokens": 10, "outputTokens": 3,
+        "cacheReadInputTokens": 100, "cacheWriteInputTokens": 5}));
+    let expected = (Some(115), Some(100), Some(5), Some(3), REPORTED);
+    assert_eq!(parts(&converse.expect("bedrock")), expected);
+
+    let llama = timings(&json!({"cache_n": 1563, "prompt_n": 1, "predicted_n": 16}));
+    let expected = (Some(1564), Some(1563), None, Some(16), REPORTED);
+    assert_eq!(parts(&llama.expect("llama.cpp")), expected);
+}
