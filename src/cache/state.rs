@@ -1,0 +1,229 @@
+//! The state of one cache: what earlier requests left in it.
+
+use super::model::Model;
+use super::pool::{Holding, Pool};
+use super::rules::{self, Verdict};
+use super::slots::Slots;
+use super::tree::Tree;
+use crate::chat::Role;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// A prompt that is about to be computed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Query<'a> {
+    /// Token ids of the whole prompt, generation suffix included.
+    pub ids: &'a [u32],
+    /// Token index behind each message, ascending. Only models that end
+    /// entries at messages read it.
+    pub ends: &'a [usize],
+    /// Who speaks in each of those messages; empty where unknown: then an
+    /// entry may end behind any of them.
+    pub roles: &'a [Role],
+    /// Token index behind each marked block, ascending.
+    pub markers: &'a [usize],
+    /// Requests with different salts share nothing; `None` is a salt of its own.
+    pub salt: Option<&'a str>,
+    /// When the request starts, in the caller's time.
+    pub at_ms: i64,
+}
+
+/// Names a running request, for [`Cache::finish`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle(u64);
+
+/// What a cache can do for a prompt. All in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// Longest common prefix with anything that the cache could still hold:
+    /// sent earlier under this salt, since the last reset, within the
+    /// lifetime. Capacity does not lessen it.
+    pub eligible: u64,
+    /// What of it the model returns: what a server of this kind reports as read.
+    pub bound: u64,
+    /// Newly written tokens, where a server of this kind reports them.
+    pub created: Option<u64>,
+    /// The request, to be ended by [`Cache::finish`].
+    pub handle: Handle,
+}
+
+/// A request between admission and end.
+#[derive(Debug)]
+struct Flight {
+    salt: Option<String>,
+    ids: Vec<u32>,
+    at_ms: i64,
+    writes: Vec<usize>,
+    place: Place,
+}
+
+/// What a running request holds of the engine.
+#[derive(Debug)]
+enum Place {
+    Nothing,
+    Blocks(Holding),
+    Slot(usize),
+}
+
+/// Engine state of the models that a tree of prompts does not describe.
+#[derive(Debug)]
+enum Engine {
+    Tree,
+    Pool(Pool),
+    Slots(Slots),
+}
+
+impl Engine {
+    fn new(model: &Model) -> Self {
+        match *model {
+            Model::Blocks {
+                size,
+                drop,
+                capacity: Some(capacity),
+            } => Self::Pool(Pool::new(size.get(), drop, capacity)),
+            Model::Slots {
+                count,
+                similarity,
+                ram,
+            } => Self::Slots(Slots::new(count.get(), similarity, ram)),
+            _ => Self::Tree,
+        }
+    }
+}
+
+/// A prefix cache: a [`Model`] and what it holds.
+#[derive(Debug)]
+pub struct Cache {
+    model: Model,
+    lifetime: Option<Duration>,
+    trees: HashMap<Option<String>, Tree>,
+    engine: Engine,
+    flights: HashMap<Handle, Flight>,
+    next: u64,
+}
+
+impl Cache {
+    /// An empty cache.
+    ///
+    /// An entry that was neither written nor read for longer than `lifetime`
+    /// is gone; `None`: entries stay. The time counts from the start of the
+    /// request that used it last.
+    pub fn new(model: &Model, lifetime: Option<Duration>) -> Self {
+        Self {
+            model: model.clone(),
+            lifetime,
+            trees: HashMap::new(),
+            engine: Engine::new(model),
+            flights: HashMap::new(),
+            next: 0,
+        }
+    }
+
+    /// The rule it follows.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Starts a request: what it can read, and its place among those that run.
+    ///
+    /// An engine that shares on schedule holds the prompt from here on, any
+    /// other from [`Cache::finish`]. An empty prompt reads nothing.
+    pub fn admit(&mut self, query: &Query<'_>) -> Admitted {
+        let salt = query.salt.filter(|_| self.model.knows_salt());
+        let alive_from = self.alive_from(query.at_ms);
+        let tree = self.trees.entry(salt.map(str::to_owned)).or_default();
+        let walk = tree.walk(query.ids, alive_from);
+        let mut verdict = rules::verdict(&self.model, query, &walk);
+        let place = match &mut self.engine {
+            Engine::Tree => Place::Nothing,
+            Engine::Pool(pool) => {
+                let (held, holding) = pool.admit(query.ids, salt);
+                limit(&mut verdict, held);
+                Place::Blocks(holding)
+            }
+            Engine::Slots(slots) => {
+                let (held, slot) = slots.admit(query.ids);
+                limit(&mut verdict, held);
+                Place::Slot(slot)
+            }
+        };
+        if self.model.shares_in_flight() {
+            tree.insert(query.ids, query.at_ms);
+        }
+        let handle = Handle(self.next);
+        self.next += 1;
+        let flight = Flight {
+            salt: salt.map(str::to_owned),
+            ids: query.ids.to_vec(),
+            at_ms: query.at_ms,
+            writes: verdict.writes,
+            place,
+        };
+        self.flights.insert(handle, flight);
+        Admitted {
+            eligible: walk.common as u64,
+            bound: verdict.read as u64,
+            created: verdict.created.map(|tokens| tokens as u64),
+            handle,
+        }
+    }
+
+    /// Ends a request that generated `output`, the stop token included.
+    ///
+    /// The last generated token was never computed, so an engine that keeps
+    /// its output keeps all but that one. A request that was broken off before
+    /// its first token has an empty output. An unknown handle, or one from
+    /// before a reset, changes nothing.
+    pub fn finish(&mut self, handle: Handle, output: &[u32]) {
+        let Some(mut flight) = self.flights.remove(&handle) else {
+            return;
+        };
+        if self.model.keeps_output() {
+            let computed = output.len().saturating_sub(1);
+            flight.ids.extend_from_slice(&output[..computed]);
+        }
+        let ids = flight.ids;
+        let tree = self.trees.entry(flight.salt).or_default();
+        tree.insert(&ids, flight.at_ms);
+        match self.model {
+            Model::Align { size, .. } => flight.writes.push(ids.len() / size * size.get()),
+            Model::Units => flight.writes.push(ids.len()),
+            _ => {}
+        }
+        for end in flight.writes {
+            tree.mark(&ids[..end], flight.at_ms);
+        }
+        match (&mut self.engine, flight.place) {
+            (Engine::Pool(pool), Place::Blocks(holding)) => pool.finish(holding, &ids),
+            (Engine::Slots(slots), Place::Slot(slot)) => slots.finish(slot, ids),
+            _ => {}
+        }
+    }
+
+    /// Empties the cache. Refused, with `false`, while a request runs, as a
+    /// real engine does.
+    pub fn reset(&mut self) -> bool {
+        if !self.flights.is_empty() {
+            return false;
+        }
+        self.trees.clear();
+        self.engine = Engine::new(&self.model);
+        true
+    }
+
+    fn alive_from(&self, at_ms: i64) -> i64 {
+        self.lifetime.map_or(i64::MIN, |lifetime| {
+            let lifetime = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
+            at_ms.saturating_sub(lifetime)
+        })
+    }
+}
+
+/// Lessens a verdict to what the engine really holds.
+fn limit(verdict: &mut Verdict, held: usize) {
+    let read = verdict.read.min(held);
+    if let Some(created) = &mut verdict.created {
+        *created += verdict.read - read;
+    }
+    verdict.read = read;
+}
