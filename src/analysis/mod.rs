@@ -1,1 +1,22 @@
-//! To come.
+//! Records to results: shares, bounds, breaks, latency, cost.
+//!
+//! Invariants: pure, so that the same run folder gives the same results on
+//! every machine; shares are ratios of sums over requests with outcome `ok` and
+//! a reported count; what is not known is `None`.
+
+pub mod cost;
+mod difference;
+mod evidence;
+mod figures;
+pub mod prices;
+mod results;
+mod samples;
+pub mod stats;
+mod tables;
+
+pub use difference::{Difference, Estimate};
+pub use evidence::{Evidence, LATE_ABOVE, evidence};
+pub use figures::{Figures, Latency, figures};
+pub use results::{RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey};
+pub use samples::{Cell, Sample, Samples};
+pub use tables::{BreakTotal, TurnRow};

@@ -1,0 +1,98 @@
+//! How far the results can be trusted.
+
+use super::samples::Sample;
+use crate::chat::UsageOrigin;
+use crate::record::Outcome;
+use crate::units::{Micros, Tokens};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Sent more than this after its due time, a request counts as late.
+pub const LATE_ABOVE: Micros = Micros(10_000);
+
+/// Counts of what keeps results from being what they seem.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// Attempts recorded.
+    pub attempts: u64,
+    /// Attempts by outcome, `ok` included.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Answered, but the server said nothing of its cache.
+    pub absent: u64,
+    /// Answered with a count that cannot be.
+    pub contradictory: u64,
+    /// Answered with a count that is known to be wrong on this route.
+    pub unreliable: u64,
+    /// Counted, but without a bound.
+    pub without_bound: u64,
+    /// First requests that read more than an isolated conversation can.
+    pub contaminated: u64,
+    /// Counts above their bound.
+    pub above_bound: u64,
+    /// Counts that are no multiple of the cache's step.
+    pub off_step: u64,
+    /// Sent after a wait in the scenario that the cache would not have survived.
+    pub beyond_lifetime: u64,
+    /// Of those: prompt tokens, and of these taken from a cache that was still warm.
+    pub beyond_lifetime_tokens: (Tokens, Tokens),
+    /// Sent after an earlier turn had failed.
+    pub after_failure: u64,
+    /// Attempts behind the first.
+    pub retried: u64,
+    /// Sent more than [`LATE_ABOVE`] after their due time.
+    pub late: u64,
+}
+
+impl Evidence {
+    /// Attempts that were not answered.
+    pub fn failed_attempts(&self) -> u64 {
+        self.attempts
+            - self
+                .outcomes
+                .get(Outcome::Ok.as_str())
+                .copied()
+                .unwrap_or(0)
+    }
+
+    /// Whether anything is to be said.
+    pub fn is_clean(&self) -> bool {
+        let seen = Self {
+            attempts: self.attempts,
+            outcomes: self.outcomes.clone(),
+            ..Self::default()
+        };
+        *self == seen && self.failed_attempts() == 0
+    }
+}
+
+/// Counts what is to be said of `samples`.
+pub fn evidence(samples: &[Sample]) -> Evidence {
+    let mut found = Evidence::default();
+    for sample in samples {
+        found.attempts += 1;
+        *found.outcomes.entry(sample.outcome.as_str()).or_default() += 1;
+        found.retried += u64::from(sample.place.2 > 1);
+        found.late += u64::from(sample.late > LATE_ABOVE);
+        found.after_failure += u64::from(sample.has("after_failure"));
+        if sample.outcome != Outcome::Ok {
+            continue;
+        }
+        match sample.origin {
+            UsageOrigin::Absent => found.absent += 1,
+            UsageOrigin::Contradictory => found.contradictory += 1,
+            UsageOrigin::Unreliable => found.unreliable += 1,
+            UsageOrigin::Reported => {}
+        }
+        found.without_bound += u64::from(sample.counted().is_some() && sample.bound.is_none());
+        found.contaminated += u64::from(sample.has("contaminated"));
+        found.above_bound += u64::from(sample.has("above_bound"));
+        found.off_step += u64::from(sample.has("off_step"));
+        if sample.has("beyond_lifetime") {
+            found.beyond_lifetime += 1;
+            let (total, read) = sample.counted().unwrap_or_default();
+            found.beyond_lifetime_tokens.0 += total;
+            found.beyond_lifetime_tokens.1 += read;
+        }
+    }
+    found
+}

@@ -1,0 +1,244 @@
+//! Everything that a report shows, as data.
+
+use super::difference::{Difference, differences};
+use super::evidence::{Evidence, evidence};
+use super::figures::{Figures, figures};
+use super::samples::{Cell, Sample, Samples};
+use super::tables::{BreakTotal, TurnRow, break_totals, turns};
+use crate::record::{Ending, Manifest};
+use serde::Serialize;
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// Name and version of the form of `summary.json`.
+pub const RESULTS_SCHEMA: &str = "prefixbench/results/1";
+
+/// A row of the summary.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryRow {
+    /// What it is about.
+    pub cell: Cell,
+    /// Its numbers.
+    pub figures: Figures,
+}
+
+/// A configuration over all scenarios of a target, model and load level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Total {
+    /// Which one.
+    pub key: TotalKey,
+    /// Its numbers.
+    pub figures: Figures,
+}
+
+/// A configuration at a target, a model and a load level.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct TotalKey {
+    /// Configuration.
+    pub configuration: Arc<str>,
+    /// Target.
+    pub target: Arc<str>,
+    /// Model.
+    pub model: Arc<str>,
+    /// Load level.
+    pub load: Arc<str>,
+}
+
+impl From<&Cell> for TotalKey {
+    fn from(cell: &Cell) -> Self {
+        Self {
+            configuration: Arc::clone(&cell.configuration),
+            target: Arc::clone(&cell.target),
+            model: Arc::clone(&cell.model),
+            load: Arc::clone(&cell.load),
+        }
+    }
+}
+
+/// What was measured on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TargetNote {
+    /// Name.
+    pub name: Arc<str>,
+    /// Base URL without secrets.
+    pub url: String,
+    /// Dialect.
+    pub dialect: Arc<str>,
+    /// Model.
+    pub model: Arc<str>,
+    /// Whether it is the embedded server.
+    pub simulated: bool,
+    /// Cache model of the bounds.
+    pub cache_model: Option<Arc<str>>,
+    /// What counted the tokens of the bounds.
+    pub tokenizer: Option<Arc<str>>,
+    /// Day and source of its prices.
+    pub price_source: Option<Arc<str>>,
+}
+
+/// The results of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Results {
+    /// [`RESULTS_SCHEMA`].
+    pub schema: &'static str,
+    /// Version of the program that ran it.
+    pub program: Arc<str>,
+    /// Day of the run in UTC.
+    pub date: String,
+    /// How the run ended; `None`: it was killed, or still runs.
+    pub ending: Option<Ending>,
+    /// Seed of the run and of the intervals.
+    pub seed: u64,
+    /// What was measured on.
+    pub targets: Vec<TargetNote>,
+    /// A row per group, scenario, configuration, target, model and load.
+    pub rows: Vec<SummaryRow>,
+    /// A row per configuration, target, model and load.
+    pub totals: Vec<Total>,
+    /// A row per cell and turn.
+    pub turns: Vec<TurnRow>,
+    /// Breaks by configuration, source and cause; most tokens lost first.
+    pub breaks: Vec<BreakTotal>,
+    /// How far to trust the rest.
+    pub evidence: Evidence,
+    /// Configurations against the first, pair by pair.
+    pub differences: Vec<Difference>,
+    /// What a person must know: lowercase sentences without a full stop.
+    pub warnings: Vec<String>,
+}
+
+impl Results {
+    /// The results of `samples`, in the manifest's order of scenarios,
+    /// configurations and targets.
+    pub fn new(manifest: &Manifest, samples: &Samples, warnings: Vec<String>) -> Self {
+        let order = Order::new(manifest);
+        let list = samples.list();
+        let seed = manifest.seed;
+        let rows = grouped(
+            list,
+            |sample| Cell::clone(&sample.cell),
+            |cell| order.cell(cell),
+        )
+        .into_iter()
+        .map(|(cell, group)| SummaryRow {
+            cell,
+            figures: figures(&group, seed),
+        })
+        .collect();
+        let totals = grouped(
+            list,
+            |sample| TotalKey::from(&*sample.cell),
+            |key| order.total(key),
+        )
+        .into_iter()
+        .map(|(key, group)| Total {
+            key,
+            figures: figures(&group, seed),
+        })
+        .collect();
+        Self {
+            schema: RESULTS_SCHEMA,
+            program: Arc::clone(&manifest.program),
+            date: manifest.started.date(),
+            ending: manifest.ending.clone(),
+            seed,
+            targets: targets(manifest),
+            rows,
+            totals,
+            turns: turns(list, &order),
+            breaks: break_totals(list, &order),
+            evidence: evidence(list),
+            differences: differences(list, &order, seed),
+            warnings,
+        }
+    }
+
+    /// Whether any of it was measured on the embedded server.
+    pub fn simulated(&self) -> bool {
+        self.targets.iter().any(|target| target.simulated)
+    }
+}
+
+fn targets(manifest: &Manifest) -> Vec<TargetNote> {
+    let note = |target: &crate::record::TargetFacts| TargetNote {
+        name: Arc::clone(&target.name),
+        url: target.url.as_str().to_owned(),
+        dialect: Arc::clone(&target.dialect),
+        model: Arc::clone(&target.model),
+        simulated: target.simulated,
+        cache_model: target.cache_model.clone(),
+        tokenizer: target.tokenizer.clone(),
+        price_source: target.price.as_ref().map(|price| Arc::clone(&price.source)),
+    };
+    manifest.targets.iter().map(note).collect()
+}
+
+/// Places of names in the manifest; names that it lacks come behind, by name.
+pub(super) struct Order {
+    scenarios: HashMap<Arc<str>, usize>,
+    configurations: HashMap<Arc<str>, usize>,
+    targets: HashMap<Arc<str>, usize>,
+}
+
+/// A place in a table: known names by place, others by name.
+type Place = (usize, Arc<str>);
+
+impl Order {
+    pub(super) fn new(manifest: &Manifest) -> Self {
+        fn places<N: Borrow<Arc<str>>>(names: impl Iterator<Item = N>) -> HashMap<Arc<str>, usize> {
+            names
+                .enumerate()
+                .map(|(at, name)| (Arc::clone(name.borrow()), at))
+                .collect()
+        }
+        Self {
+            scenarios: places(manifest.scenarios.iter().map(|facts| &facts.name)),
+            configurations: places(manifest.configurations.iter().map(|facts| &facts.name)),
+            targets: places(manifest.targets.iter().map(|facts| &facts.name)),
+        }
+    }
+
+    fn place(places: &HashMap<Arc<str>, usize>, name: &Arc<str>) -> Place {
+        (
+            places.get(name).copied().unwrap_or(usize::MAX),
+            Arc::clone(name),
+        )
+    }
+
+    pub(super) fn cell(&self, cell: &Cell) -> [Place; 6] {
+        [
+            (0, Arc::clone(&cell.group)),
+            Self::place(&self.scenarios, &cell.scenario),
+            Self::place(&self.targets, &cell.target),
+            (0, Arc::clone(&cell.model)),
+            (0, Arc::clone(&cell.load)),
+            Self::place(&self.configurations, &cell.configuration),
+        ]
+    }
+
+    pub(super) fn total(&self, key: &TotalKey) -> [Place; 4] {
+        [
+            Self::place(&self.targets, &key.target),
+            (0, Arc::clone(&key.model)),
+            (0, Arc::clone(&key.load)),
+            Self::place(&self.configurations, &key.configuration),
+        ]
+    }
+}
+
+/// Samples by a key, in the order that `place` gives the keys.
+pub(super) fn grouped<'a, K: Eq + Hash + Clone, P: Ord>(
+    list: &'a [Sample],
+    key: impl Fn(&Sample) -> K,
+    place: impl Fn(&K) -> P,
+) -> Vec<(K, Vec<&'a Sample>)> {
+    let mut groups: HashMap<K, Vec<&Sample>> = HashMap::new();
+    for sample in list {
+        groups.entry(key(sample)).or_default().push(sample);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_cached_key(|(key, _)| place(key));
+    groups
+}

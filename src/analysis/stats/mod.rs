@@ -1,0 +1,17 @@
+//! Statistics of finished samples.
+//!
+//! Latencies are heavy-tailed and shares are ratios, so nothing here is a mean
+//! of ratios or a mean alone: quantiles of latencies, and intervals of ratios of
+//! sums in which whole conversations are drawn, since the requests of one
+//! conversation depend on each other.
+//!
+//! Invariants: inputs are not reordered; the same seed gives the same interval;
+//! a figure that does not exist is `None`.
+//!
+//! Reference values in the tests come from `scripts/stats-reference.py` (numpy).
+
+mod bootstrap;
+mod quantile;
+
+pub use bootstrap::{Interval, Ratio, difference_interval, mean_interval, ratio_interval};
+pub use quantile::{quantile, quantile_of_sorted};
