@@ -99,13 +99,8 @@ pub(super) fn scene(figure: &ShareByGroup) -> Scene {
 
 /// The name of a group, on a strip of paper that the grid does not cross.
 fn heading(scene: &mut Scene, lines: &[String], at: &Label) {
-    let height = lines.len() as f64 * LEADING + 4.0;
-    let strip = Area::new(
-        MARGIN,
-        at.y - LEADING / 2.0 - 4.0,
-        WIDTH - 2.0 * MARGIN,
-        height + 2.0,
-    );
+    let height = lines.len() as f64 * LEADING + 10.0;
+    let strip = Area::new(MARGIN, at.y - LEADING, WIDTH - 2.0 * MARGIN, height);
     scene.shape(Shape::Fill(strip, colour::PAPER));
     scene.lines(lines, at, LEADING);
 }
@@ -135,7 +130,7 @@ impl Row<'_> {
 
 fn rows(figure: &ShareByGroup, top: f64, wrapped: impl Fn(&str) -> Vec<String>) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
-    let mut next = top + 4.0;
+    let mut next = top;
     for group in &figure.groups {
         if !group.name.is_empty() {
             let lines = wrap(&group.name, 13.0, true, WIDTH - 2.0 * MARGIN);
