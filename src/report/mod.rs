@@ -1,1 +1,3 @@
-//! To come.
+//! Results and figures to pages and tables.
+
+pub mod html;

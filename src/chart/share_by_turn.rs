@@ -1,0 +1,327 @@
+//! Cached share turn by turn, a line per configuration, with the scenario's
+//! events on the axis: where a line falls, the event that did it is below.
+
+use super::colour::{self, Colour, INK, MUTED};
+use super::frame::{self, LEADING, MARGIN, WIDTH, percent};
+use super::scene::{Anchor, Area, Label, Scene, Shape, marker};
+use super::text::{widest, wrap};
+use super::{Chart, Note};
+use serde::{Deserialize, Serialize};
+
+/// This chart's line in the list.
+pub(super) const CHART: Chart = Chart {
+    name: "share-by-turn",
+    help: "cached share of each configuration turn by turn, with the scenario's events on the axis",
+};
+
+/// What the chart shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShareByTurn {
+    /// The scenario.
+    pub scenario: String,
+    /// A line for each configuration.
+    pub series: Vec<Series>,
+    /// What happened between the sends.
+    pub events: Vec<Event>,
+    /// What the numbers rest on.
+    pub note: Note,
+}
+
+/// The line of a configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The configuration.
+    pub configuration: String,
+    /// Its turns, in order.
+    pub points: Vec<Point>,
+}
+
+/// A turn of a configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The turn, counted from 1.
+    pub turn: u32,
+    /// Cached share of its requests, a fraction of 1; `None` where none has a count.
+    pub share: Option<f64>,
+}
+
+/// Something that happened just before a turn was sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The turn that follows it, counted from 1.
+    pub turn: u32,
+    /// What happened, in a few words.
+    pub label: String,
+}
+
+/// Lays the figure out.
+pub(super) fn scene(figure: &ShareByTurn) -> Scene {
+    let title = format!("Share read from cache by turn: {}", figure.scenario);
+    let mut scene = frame::start(
+        &title,
+        "Tokens read from cache, of all prompt tokens of the turn.",
+    );
+    let last = figure
+        .series
+        .iter()
+        .flat_map(|series| &series.points)
+        .map(|point| point.turn)
+        .max();
+    let Some(last) = last else {
+        return frame::nothing(scene, &figure.note);
+    };
+    let names: Vec<Vec<String>> = figure.series.iter().map(name_lines).collect();
+    let room: f64 = names
+        .iter()
+        .map(|lines| lines.len() as f64 * LEADING + 4.0)
+        .sum();
+    let widest = names
+        .iter()
+        .map(|lines| widest(lines, 12.0))
+        .fold(0.0, f64::max);
+    let caption = Label::new("cached share (%)", MARGIN, scene.height + 4.0);
+    scene.label(caption.muted());
+    let top = scene.height + 26.0;
+    let left = MARGIN + 48.0;
+    let plot = Area::new(
+        left,
+        top,
+        WIDTH - MARGIN - widest - 44.0 - left,
+        room.max(300.0),
+    );
+    let axis = Axis { plot, last };
+    axes(&mut scene, &axis);
+    let bottom = events(&mut scene, &axis, &figure.events);
+    for (index, series) in figure.series.iter().enumerate() {
+        line(&mut scene, &axis, series, index);
+    }
+    ends(&mut scene, &axis, &figure.series, &names);
+    scene.description = describe(figure);
+    frame::finish(scene, bottom, &figure.note)
+}
+
+/// What a line is called at its end: name and last share.
+fn name_lines(series: &Series) -> Vec<String> {
+    let share = last_share(series).map(|(_, share)| share);
+    wrap(
+        &format!(
+            "{} {}",
+            series.configuration,
+            percent(share).replace(' ', "\u{a0}")
+        ),
+        12.0,
+        false,
+        250.0,
+    )
+}
+
+fn last_share(series: &Series) -> Option<(u32, f64)> {
+    let known = |point: &Point| point.share.map(|share| (point.turn, share));
+    series.points.iter().rev().find_map(known)
+}
+
+/// Places in the plot.
+struct Axis {
+    plot: Area,
+    last: u32,
+}
+
+impl Axis {
+    /// The place of a turn; halves are between turns.
+    fn x(&self, turn: f64) -> f64 {
+        self.plot.left + (turn - 0.5) / f64::from(self.last) * self.plot.width()
+    }
+
+    fn y(&self, share: f64) -> f64 {
+        self.plot.bottom - share.clamp(0.0, 1.0) * (self.plot.bottom - self.plot.top)
+    }
+}
+
+fn axes(scene: &mut Scene, axis: &Axis) {
+    let plot = axis.plot;
+    for quarter in 0..=4_u32 {
+        let y = axis.y(f64::from(quarter) / 4.0).round();
+        scene.grid((plot.left, y), (plot.right, y));
+        let label = Label::new(&format!("{} %", quarter * 25), plot.left - 8.0, y);
+        scene.label(label.anchor(Anchor::End).muted());
+    }
+    scene.rule((plot.left, plot.bottom), (plot.right, plot.bottom), INK);
+    let step = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+        .into_iter()
+        .find(|step| f64::from(axis.last / step) * 34.0 <= plot.width())
+        .unwrap_or(1_000);
+    for turn in (1..=axis.last).filter(|turn| *turn == 1 && step <= 2 || turn % step == 0) {
+        if turn == 2 && step == 2 {
+            continue;
+        }
+        let x = axis.x(f64::from(turn));
+        scene.rule((x, plot.bottom), (x, plot.bottom + 4.0), INK);
+        let label = Label::new(&turn.to_string(), x, plot.bottom + 14.0);
+        scene.label(label.anchor(Anchor::Middle).muted());
+    }
+    scene.label(Label::new("turn", plot.right + 10.0, plot.bottom + 14.0).muted());
+}
+
+/// Flags below the axis. The farther left an event is, the lower its flag where they would
+/// meet, so that no pole crosses a text. Gives the lower end of the lowest.
+fn events(scene: &mut Scene, axis: &Axis, events: &[Event]) -> f64 {
+    let top = axis.plot.bottom + 34.0;
+    let mut flags: Vec<(f64, f64)> = Vec::new();
+    let mut lowest = axis.plot.bottom + 22.0;
+    for (turn, text) in by_turn(events).into_iter().rev() {
+        let x = axis
+            .x(f64::from(turn.clamp(1, axis.last + 1)) - 0.5)
+            .round();
+        let lines = wrap(&text, 12.0, false, (WIDTH - MARGIN - x - 6.0).min(420.0));
+        let right = x + 6.0 + widest(&lines, 12.0);
+        let y = flags
+            .iter()
+            .filter(|(pole, _)| *pole <= right + 8.0)
+            .map(|(_, bottom)| *bottom)
+            .fold(top, f64::max);
+        let bottom = y + lines.len() as f64 * LEADING + 2.0;
+        scene.dashes(x, axis.plot.top, axis.plot.bottom, MUTED);
+        // Not through the numbers of the turns, which may be near.
+        scene.rule((x, axis.plot.bottom + 24.0), (x, bottom - 4.0), MUTED);
+        scene.shape(Shape::Polygon(
+            vec![
+                (x - 4.0, axis.plot.bottom + 7.0),
+                (x + 4.0, axis.plot.bottom + 7.0),
+                (x, axis.plot.bottom),
+            ],
+            INK,
+        ));
+        scene.lines(&lines, &Label::new("", x + 6.0, y + LEADING / 2.0), LEADING);
+        flags.push((x, bottom));
+        lowest = lowest.max(bottom);
+    }
+    lowest
+}
+
+/// Events of the same turn joined, in order of turns.
+fn by_turn(events: &[Event]) -> Vec<(u32, String)> {
+    let mut joined = std::collections::BTreeMap::<u32, Vec<&str>>::new();
+    for event in events {
+        joined.entry(event.turn).or_default().push(&event.label);
+    }
+    joined
+        .into_iter()
+        .map(|(turn, labels)| (turn, labels.join("; ")))
+        .collect()
+}
+
+fn line(scene: &mut Scene, axis: &Axis, series: &Series, index: usize) {
+    let colour = colour::configuration(index);
+    let mut path = Vec::new();
+    let mut marks = Vec::new();
+    for point in &series.points {
+        if let Some(share) = point.share {
+            let at = (axis.x(f64::from(point.turn)), axis.y(share));
+            path.push(at);
+            marks.push(at);
+        } else {
+            stroke(scene, &mut path, colour);
+        }
+    }
+    stroke(scene, &mut path, colour);
+    for at in marks {
+        scene.shape(Shape::Mark(at, marker(index), colour));
+    }
+}
+
+/// Draws the path so far, if it is one, and begins anew: a turn without a count is a gap.
+fn stroke(scene: &mut Scene, path: &mut Vec<(f64, f64)>, colour: Colour) {
+    let points = std::mem::take(path);
+    if points.len() > 1 {
+        scene.shape(Shape::Line(points, colour, 2));
+    }
+}
+
+/// Names at the right, each as near to the end of its line as the others allow.
+fn ends(scene: &mut Scene, axis: &Axis, series: &[Series], names: &[Vec<String>]) {
+    let wanted: Vec<(f64, f64)> = series
+        .iter()
+        .zip(names)
+        .map(|(series, lines)| {
+            let y = last_share(series).map_or(axis.plot.bottom, |(_, share)| axis.y(share));
+            (y, lines.len() as f64 * LEADING + 4.0)
+        })
+        .collect();
+    let places = spread(&wanted, axis.plot.top - 8.0, axis.plot.bottom + 4.0);
+    let x = axis.plot.right + 28.0;
+    for (index, (series, y)) in series.iter().zip(places).enumerate() {
+        let colour = colour::configuration(index);
+        if let Some((turn, share)) = last_share(series) {
+            let end = (axis.x(f64::from(turn)) + 6.0, axis.y(share));
+            let path = vec![end, (axis.plot.right + 4.0, end.1), (x - 9.0, y)];
+            scene.shape(Shape::Line(path, colour, 1));
+        }
+        scene.shape(Shape::Mark((x - 4.0, y), marker(index), colour));
+        let lines = &names[index];
+        let first = y - (lines.len() - 1) as f64 * LEADING / 2.0;
+        scene.lines(lines, &Label::new("", x + 6.0, first), LEADING);
+    }
+}
+
+/// Moves boxes, given as middle and height, apart between `top` and `bottom`, as little and as
+/// late as possible, without changing their order; gives the new middles in the order given.
+fn spread(wanted: &[(f64, f64)], top: f64, bottom: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|&a, &b| wanted[a].0.total_cmp(&wanted[b].0).then(a.cmp(&b)));
+    let mut places: Vec<f64> = wanted.iter().map(|(y, _)| *y).collect();
+    let mut floor = top;
+    for &index in &order {
+        let half = wanted[index].1 / 2.0;
+        places[index] = places[index].max(floor + half);
+        floor = places[index] + half;
+    }
+    let mut ceiling = bottom;
+    for &index in order.iter().rev() {
+        let half = wanted[index].1 / 2.0;
+        places[index] = places[index].min(ceiling - half);
+        ceiling = places[index] - half;
+    }
+    places
+}
+
+fn describe(figure: &ShareByTurn) -> String {
+    let mut sentences: Vec<String> = figure
+        .series
+        .iter()
+        .map(|series| {
+            let points = series.points.iter();
+            let shares: Vec<_> = points
+                .map(|point| format!("turn {} {}", point.turn, percent(point.share)))
+                .collect();
+            format!("{}: {}.", series.configuration, shares.join(", "))
+        })
+        .collect();
+    sentences.extend(
+        by_turn(&figure.events)
+            .into_iter()
+            .map(|(turn, text)| format!("Before turn {turn}: {text}.")),
+    );
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn boxes_that_fit_stay_and_others_move_apart_in_order() {
+        assert_eq!(
+            spread(&[(50.0, 10.0), (20.0, 10.0)], 0.0, 100.0),
+            [50.0, 20.0]
+        );
+        assert_eq!(
+            spread(&[(50.0, 10.0), (50.0, 10.0)], 0.0, 100.0),
+            [50.0, 60.0]
+        );
+        assert_eq!(
+            spread(&[(100.0, 10.0), (100.0, 10.0)], 0.0, 100.0),
+            [85.0, 95.0]
+        );
+        assert_eq!(spread(&[], 0.0, 100.0), Vec::<f64>::new());
+    }
+}

@@ -1,0 +1,241 @@
+//! The page of a run: one HTML file that needs nothing beside it.
+//!
+//! The page is filled from a [`Page`], plain data that other report formats may
+//! share. Styles, script, pictures and raw numbers are inside the file; it asks
+//! no network for anything, and is whole without its script.
+//!
+//! Invariants: all text is escaped by the template engine, so nothing from a
+//! prompt becomes markup; the same page gives the same bytes.
+
+use crate::chart::{ChartError, Figure};
+use crate::units::grouped;
+use minijinja::value::Serde;
+use minijinja::{Environment, Value, context};
+use serde::Serialize;
+use std::fmt::Write as _;
+use thiserror::Error;
+
+const TEMPLATE: &str = include_str!("html/page.html.jinja");
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/tables.js");
+
+/// Files up to this size, in bytes, are carried in the page; larger ones are only named.
+const CARRIED: usize = 256 * 1024;
+
+/// What a page says.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Page {
+    /// What was run; also the title of the window.
+    pub title: String,
+    /// The answer in one sentence, built from the numbers.
+    pub headline: String,
+    /// What the answer rests on: how much was measured, on what, when.
+    pub basis: String,
+    /// What limits the numbers, each with what to do about it; shown first where there is any.
+    pub warnings: Vec<String>,
+    /// The table that comes first.
+    pub summary: Table,
+    /// Pictures, in order.
+    #[serde(skip)]
+    pub figures: Vec<Picture>,
+    /// Breaks, in order; each opens to the texts that differ.
+    pub breaks: Vec<Break>,
+    /// Further tables, by turn for instance.
+    pub tables: Vec<Table>,
+    /// Settings, versions, hashes: what a reader needs to repeat the run.
+    pub facts: Vec<Fact>,
+    /// Raw numbers to take away.
+    #[serde(skip)]
+    pub downloads: Vec<Download>,
+}
+
+/// A picture with the sentence below it.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// What is shown.
+    pub figure: Figure,
+    /// How to read it, or what it shows here.
+    pub caption: String,
+}
+
+/// A table; each row has a cell for each column.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Table {
+    /// Its heading.
+    pub title: String,
+    /// A sentence above it, such as what was left out; may be empty.
+    pub note: String,
+    /// Its columns; the first one names the row.
+    pub columns: Vec<Column>,
+    /// Its rows.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Column {
+    /// Its name, with the unit.
+    pub name: String,
+    /// What the name means, where that is not plain; may be empty.
+    pub help: String,
+    /// Whether it holds numbers, which are set to the right.
+    pub number: bool,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Cell {
+    /// What it says; empty for what is not known.
+    pub text: String,
+    /// What it is sorted by; by its text where there is none.
+    pub value: Option<f64>,
+}
+
+impl Cell {
+    /// A cell of words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            value: None,
+        }
+    }
+
+    /// A cell of a number as it is to be shown; empty where there is none.
+    pub fn number(value: Option<f64>, shown: impl FnOnce(f64) -> String) -> Self {
+        Self {
+            text: value.map_or_else(String::new, shown),
+            value: value.filter(|value| value.is_finite()),
+        }
+    }
+}
+
+/// A place where the prefix broke.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Break {
+    /// What was lost behind it, `3,100 tokens`.
+    pub lost: String,
+    /// Where and why: configuration, scenario, turn, source, step.
+    pub title: String,
+    /// What to change; may be empty.
+    pub advice: String,
+    /// The end of what both requests have in common; may be empty.
+    pub common: String,
+    /// The earlier request from there on.
+    pub earlier: Excerpt,
+    /// This request from there on.
+    pub now: Excerpt,
+}
+
+/// A piece of a request.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Excerpt {
+    /// Which request, `turn 3`.
+    pub request: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A fact about the run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A file to take away.
+#[derive(Clone, Debug)]
+pub struct Download {
+    /// Its name in the run's folder.
+    pub name: String,
+    /// What it is, `text/csv`.
+    pub media_type: &'static str,
+    /// What is in it.
+    pub content: String,
+}
+
+/// A page that could not be made.
+#[derive(Debug, Error)]
+pub enum HtmlError {
+    /// A picture could not be drawn.
+    #[error("cannot draw `{title}`")]
+    Chart {
+        /// Its title.
+        title: String,
+        /// Why.
+        source: ChartError,
+    },
+    /// The template could not be filled.
+    #[error("cannot fill the page")]
+    Template {
+        /// Why.
+        #[from]
+        source: minijinja::Error,
+    },
+}
+
+/// The page as one HTML file.
+///
+/// Sections without content are left out. A file above 256 KiB is named, not carried.
+///
+/// # Errors
+///
+/// [`HtmlError`] when a picture cannot be drawn or the template cannot be filled.
+pub fn html(page: &Page) -> Result<String, HtmlError> {
+    let figures = page
+        .figures
+        .iter()
+        .map(picture)
+        .collect::<Result<Vec<_>, _>>()?;
+    let downloads: Vec<Value> = page.downloads.iter().map(download).collect();
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.add_template("page.html", TEMPLATE)?;
+    let filled = environment.get_template("page.html")?.render(context! {
+        page => Value::from(Serde(page)),
+        figures,
+        downloads,
+        style => Value::from_safe_string(STYLE.to_owned()),
+        script => Value::from_safe_string(SCRIPT.to_owned()),
+    })?;
+    Ok(filled)
+}
+
+fn picture(picture: &Picture) -> Result<Value, HtmlError> {
+    let title = picture.figure.title();
+    match picture.figure.svg() {
+        Ok(svg) => Ok(context! {
+            title,
+            svg => Value::from_safe_string(svg),
+            caption => picture.caption.as_str(),
+        }),
+        Err(source) => Err(HtmlError::Chart { title, source }),
+    }
+}
+
+fn download(file: &Download) -> Value {
+    let size = file.content.len();
+    let href = (size <= CARRIED).then(|| data_url(file.media_type, &file.content));
+    context! {
+        name => file.name.as_str(),
+        size => format!("{} kB", grouped(size.div_ceil(1000) as u64)),
+        href,
+    }
+}
+
+/// The content as an address that holds it.
+fn data_url(media_type: &str, content: &str) -> String {
+    let mut url = format!("data:{media_type};charset=utf-8,");
+    for byte in content.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~,/:;".contains(&byte) {
+            url.push(char::from(byte));
+        } else {
+            let _infallible = write!(url, "%{byte:02X}");
+        }
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests;
