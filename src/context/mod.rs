@@ -10,6 +10,7 @@
 //! machine, no environment); text from outside never becomes structure.
 
 pub mod configuration;
+pub mod layered;
 pub mod phrases;
 pub mod registry;
 pub mod render;

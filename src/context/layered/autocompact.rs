@@ -1,0 +1,135 @@
+//! Summarising a context that has grown too long for one request.
+
+use super::blocks::{self, Attributes, Found};
+use super::turn::Summarise;
+use super::units::{len16, trim};
+
+/// Length of a content, in code units, from which a block is summarised.
+const LONG: usize = 50_000;
+
+const TAGS: [&str; 9] = [
+    "note_context",
+    "active_note",
+    "url_content",
+    "selected_text",
+    "embedded_note",
+    "embedded_pdf",
+    "web_tab_context",
+    "active_web_tab",
+    "youtube_video_context",
+];
+
+/// `context` with its long blocks summarised; `None` where none is long, or
+/// where more than half of the summaries failed.
+pub fn compact(context: &str, summarise: &mut Summarise<'_>) -> Option<String> {
+    let long: Vec<Found<'_>> = outer_blocks(context)
+        .into_iter()
+        .filter(|found| len16(blocks::content(found.block).unwrap_or("")) >= LONG)
+        .collect();
+    let summaries: Vec<Option<String>> = long
+        .iter()
+        .map(|found| {
+            let body = blocks::content(found.block).unwrap_or("");
+            summarise(body)
+                .map(|text| trim(&text).to_owned())
+                .filter(|text| !text.is_empty())
+        })
+        .collect();
+    let done = summaries.iter().flatten().count();
+    if done == 0 || done * 2 < long.len() {
+        return None;
+    }
+    let mut out = String::new();
+    let mut copied = 0;
+    for (found, summary) in long.iter().zip(&summaries) {
+        if let Some(summary) = summary {
+            out.push_str(&context[copied..found.start]);
+            out.push_str(&rewritten(found, summary));
+            copied = found.end();
+        }
+    }
+    out.push_str(&context[copied..]);
+    Some(out)
+}
+
+/// Blocks that stand in no other block.
+fn outer_blocks(context: &str) -> Vec<Found<'_>> {
+    let mut all: Vec<Found<'_>> = TAGS
+        .iter()
+        .flat_map(|&tag| blocks::scan(context, &[tag], Attributes::Refused))
+        .collect();
+    all.sort_by_key(|found| found.start);
+    let inside = |found: &Found<'_>| {
+        all.iter()
+            .any(|other| other != found && other.start <= found.start && other.end() >= found.end())
+    };
+    all.iter().filter(|found| !inside(found)).copied().collect()
+}
+
+fn rewritten(found: &Found<'_>, summary: &str) -> String {
+    let (tag, block) = (found.tag, found.block);
+    let child = |name| blocks::child(block, name);
+    let source = child("path").or_else(|| child("url"));
+    let title = child("title").or_else(|| {
+        let name = source.and_then(|source| source.rsplit('/').next());
+        name.filter(|name| !name.is_empty())
+    });
+    let source_tag = match tag {
+        "url_content" | "web_tab_context" | "active_web_tab" | "youtube_video_context" => "url",
+        _ => "path",
+    };
+    let mut lines = vec![format!("<{tag}>")];
+    lines.push(format!("<title>{}</title>", title.unwrap_or("Untitled")));
+    if let Some(source) = source {
+        lines.push(format!("<{source_tag}>{source}</{source_tag}>"));
+    }
+    for name in ["ctime", "mtime"] {
+        if let Some(time) = child(name) {
+            lines.push(format!("<{name}>{time}</{name}>"));
+        }
+    }
+    lines.push(format!("<content>[SUMMARIZED]\n{summary}</content>"));
+    lines.push(format!("</{tag}>"));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(path: &str, len: usize) -> String {
+        format!(
+            "<note_context>\n<title>T</title>\n<path>{path}</path>\n<ctime>c</ctime>\n<content>\n{}\n</content>\n</note_context>",
+            "x".repeat(len)
+        )
+    }
+
+    #[test]
+    fn long_blocks_are_summarised_and_the_rest_is_kept() {
+        let context = format!("\n\n{}\n\n{}\n\nend", note("a", 60_000), note("b", 9));
+        let out = compact(&context, &mut |_| Some(" short \n".to_owned())).unwrap();
+        let expected = format!(
+            "\n\n<note_context>\n<title>T</title>\n<path>a</path>\n<ctime>c</ctime>\n\
+             <content>[SUMMARIZED]\nshort</content>\n</note_context>\n\n{}\n\nend",
+            note("b", 9)
+        );
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn nothing_happens_without_a_long_block_or_with_too_many_failures() {
+        assert_eq!(
+            compact(&note("a", 49_997), &mut |_| Some("s".to_owned())),
+            None
+        );
+        assert!(compact(&note("a", 49_998), &mut |_| Some("s".to_owned())).is_some());
+        let three = note("a", 60_000).repeat(3);
+        let mut calls = 0;
+        let once = &mut |_: &str| {
+            calls += 1;
+            (calls == 1).then(|| "s".to_owned())
+        };
+        assert_eq!(compact(&three, once), None);
+        assert_eq!(calls, 3);
+    }
+}

@@ -1,0 +1,213 @@
+//! Reads the cases and runs them.
+
+mod conversation;
+mod output;
+
+use prefixbench::chat::Text;
+use prefixbench::context::Phrases;
+use prefixbench::context::layered::{
+    ConvertOptions, Envelope, LayerId, Release, Segment, convert, parse_segments, reduce_block,
+    repair_surrogates, user_content,
+};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::{env, fs};
+
+/// A state of the original program, as the cases name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    V4,
+    V31,
+}
+
+impl State {
+    pub const BOTH: [Self; 2] = [Self::V4, Self::V31];
+
+    pub fn release(self) -> Release {
+        match self {
+            Self::V4 => Release::V4,
+            Self::V31 => Release::V31,
+        }
+    }
+}
+
+/// The folder of the cases.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder, where there is one; says so where there is none.
+    pub fn find() -> Option<Self> {
+        let named = env::var_os("LAYERED_CASES").map(PathBuf::from);
+        let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/layered");
+        let folder = named.unwrap_or_else(beside);
+        if folder.is_dir() {
+            return Some(Self(folder));
+        }
+        println!(
+            "layered: skipped, there is no folder `{}`",
+            folder.display()
+        );
+        assert!(
+            env::var_os("CI").is_none_or(|ci| ci != "true"),
+            "the layered cases are missing"
+        );
+        None
+    }
+
+    fn read(&self, name: &str) -> Value {
+        let text = fs::read_to_string(self.0.join(name)).expect("a readable file");
+        serde_json::from_str(&repair_surrogates(&text)).expect("JSON")
+    }
+
+    /// The original's wording, its masked passages as placeholders.
+    pub fn phrases(&self) -> Arc<Phrases> {
+        let mut book = self.read("phrases.json");
+        for key in ["agent_guidance", "citation_reminder", "agent_reasoning"] {
+            book[key] = json!(format!("{{{{{}}}}}", key.to_uppercase()));
+        }
+        Arc::new(Phrases::with(&book.to_string()).expect("a phrase book"))
+    }
+
+    /// Every case of every file.
+    pub fn cases(&self) -> Vec<Case> {
+        let mut names: Vec<String> = fs::read_dir(&self.0)
+            .expect("a folder")
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .filter(|name| name.ends_with(".json") && name != "phrases.json")
+            .collect();
+        names.sort();
+        names.iter().flat_map(|name| self.cases_of(name)).collect()
+    }
+
+    fn cases_of(&self, name: &str) -> Vec<Case> {
+        let file = self.read(name);
+        let suite = text(&file, "suite");
+        let cases = file["cases"].as_array().expect("cases");
+        let case = |value: &Value| Case {
+            suite: suite.to_owned(),
+            id: text(value, "id").to_owned(),
+            input: value["input"].clone(),
+            expected: without_prefix(value["expected"].clone()),
+        };
+        cases.iter().map(case).collect()
+    }
+}
+
+/// What is expected, without the lengths that were derived from the messages
+/// afterwards and are no output of the program.
+fn without_prefix(mut expected: Value) -> Value {
+    for state in ["v4", "v3_1"] {
+        let requests = expected[state]
+            .get_mut("requests")
+            .and_then(Value::as_array_mut);
+        for request in requests.into_iter().flatten() {
+            if let Some(request) = request.as_object_mut() {
+                request.shift_remove("prefix");
+            }
+        }
+    }
+    expected
+}
+
+/// The text under `key`; empty where there is none.
+pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or("")
+}
+
+/// One case.
+pub struct Case {
+    pub suite: String,
+    pub id: String,
+    input: Value,
+    expected: Value,
+}
+
+impl Case {
+    /// What is expected of a state; `None` where the case does not apply to it.
+    pub fn expected(&self, state: State) -> Option<&Value> {
+        let v4 = &self.expected["v4"];
+        let value = match state {
+            State::V4 => v4,
+            State::V31 => &self.expected["v3_1"],
+        };
+        match value {
+            Value::String(same) if same == "same" => Some(v4),
+            value => Some(value),
+        }
+        .filter(|value| !value.is_null())
+    }
+
+    /// What we make of it, in the shape of what is expected.
+    pub fn run(&self, state: State, phrases: &Arc<Phrases>) -> Value {
+        let input = &self.input;
+        match self.suite.as_str() {
+            "engine" => output::envelope(&built(input), phrases),
+            "converter" => converted(input, phrases),
+            "parser" => {
+                let stable = input["stable"].as_bool().unwrap_or(false);
+                let found = parse_segments(state.release(), text(input, "text"), stable);
+                json!({"segments": found.iter().map(output::segment).collect::<Vec<_>>()})
+            }
+            "compaction" => {
+                json!({"output": reduce_block(text(input, "block"), text(input, "tag"), phrases)})
+            }
+            "conversation" => conversation::run(input, state.release(), phrases),
+            other => panic!("unknown suite `{other}`"),
+        }
+    }
+}
+
+/// The envelope of raw segments.
+fn built(input: &Value) -> Envelope {
+    let id = input["message_id"].as_str().unwrap_or("m1");
+    let given = LayerId::ALL.into_iter().flat_map(|layer| {
+        let segments = input["layers"][layer.as_str()].as_array();
+        let segments = segments.cloned().unwrap_or_default();
+        segments
+            .into_iter()
+            .map(move |value| (layer, segment(&value)))
+    });
+    Envelope::build(id, given)
+}
+
+fn segment(value: &Value) -> Segment {
+    Segment {
+        id: Arc::from(text(value, "id")),
+        content: Text::from(text(value, "content")),
+        stable: value["stable"].as_bool().unwrap_or(true),
+        metadata: value["metadata"].as_object().map(Map::clone),
+    }
+}
+
+fn converted(input: &Value, phrases: &Phrases) -> Value {
+    let envelope = built(input);
+    let option = |key: &str| input["options"][key].as_bool().unwrap_or(true);
+    let options = ConvertOptions {
+        system: option("includeSystemMessage"),
+        merge: option("mergeUserContent"),
+    };
+    let converted = convert(&envelope, phrases, options);
+    let system = converted.system.iter().map(|spans| ("system", spans));
+    let users = converted.users.iter().map(|spans| ("user", spans));
+    let messages: Vec<Value> = system
+        .chain(users)
+        .map(|(role, spans)| output::message(role, spans))
+        .collect();
+    let texts: Map<String, Value> = envelope
+        .layers()
+        .iter()
+        .map(|layer| (layer.id.as_str().to_owned(), json!(layer.text())))
+        .collect();
+    json!({
+        "messages": messages,
+        "extract_user_content": user_content(&envelope),
+        "layer_texts": texts,
+    })
+}
