@@ -4,15 +4,21 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+pub mod bounds;
+pub mod breaks;
 pub mod cost;
 mod difference;
 mod evidence;
 mod figures;
+mod flags;
 pub mod prices;
+mod render;
 mod results;
 mod samples;
 pub mod stats;
 mod tables;
+#[cfg(test)]
+mod testing;
 
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, evidence};

@@ -1,0 +1,250 @@
+//! What a target's cache could have returned for each request, and where the
+//! prefix broke. Computed after a cell, from records and span texts alone.
+//!
+//! Requests are played through a model of the target's cache in the order in
+//! which they were sent, and end in it when their answers ended, so that a
+//! request counts as present for those behind it and not before.
+//!
+//! Invariants: bounds live in the scenario's time (a lifetime passes when the
+//! scenario waits); where a text that matters is not known there is no bound,
+//! never a lower one; a count above its bound is flagged, never clipped.
+
+use super::breaks::{Breaks, Place, cause};
+use super::cost::bill;
+use super::flags;
+use super::render::{Encoded, Renderer};
+use crate::cache::{Cache, Handle, Model, ModelError, Query};
+use crate::record::request::RECORD_VERSION;
+use crate::record::{BoundRecord, Break, Outcome, RequestRecord, SpanStore, TargetFacts};
+use crate::tokens::SharedEncoder;
+use crate::units::{Micros, Tokens};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What bounds are computed from.
+pub struct Inputs<'a> {
+    /// The target; only its records are looked at.
+    pub target: &'a TargetFacts,
+    /// Records in any order.
+    pub records: &'a [RequestRecord],
+    /// Texts of their spans and answers.
+    pub spans: &'a SpanStore,
+    /// Counts their tokens; without it there are breaks, but no bounds.
+    pub encoder: Option<&'a SharedEncoder>,
+}
+
+/// Eligible and bound, break, cost and flags of every record of a target, in
+/// the order in which they were sent.
+///
+/// # Errors
+///
+/// [`ModelError`] where the target's cache model cannot be read.
+pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
+    let model = inputs
+        .target
+        .cache_model
+        .as_deref()
+        .map(str::parse::<Model>)
+        .transpose()?;
+    let mut records: Vec<&RequestRecord> = inputs
+        .records
+        .iter()
+        .filter(|record| record.target == inputs.target.name)
+        .collect();
+    records.sort_by_key(|record| record.stamps.sent_us.unwrap_or(record.stamps.due_us));
+    let renderer = Renderer::new(inputs.spans, inputs.encoder);
+    let mut breaks = Breaks::new(inputs.spans);
+    let mut caches = Caches::new(model, inputs.target.lifetime_ms);
+    let mut clocks = Clocks::default();
+    let mut found = Vec::with_capacity(records.len());
+    for &record in &records {
+        let held = may_be_held(record);
+        let broke = breaks
+            .next(record, held)
+            .map(|place| counted(&place, record, &records, &renderer));
+        let prompt = renderer.prompt(record);
+        let admitted = caches.admit(record, prompt.as_ref(), held, &renderer);
+        let beyond = clocks.beyond_lifetime(record, inputs.target.lifetime_ms);
+        let mut bound = BoundRecord {
+            broke,
+            prompt: prompt.map(|prompt| Tokens(prompt.ids.len() as u64)),
+            eligible: admitted.map(|(eligible, _)| eligible),
+            bound: admitted.map(|(_, bound)| bound),
+            ..blank(record, inputs)
+        };
+        bound.flags = flags::of(record, &bound, inputs.target, caches.model.as_ref(), beyond);
+        found.push(bound);
+    }
+    Ok(found)
+}
+
+fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
+    let price = inputs.target.price.as_ref();
+    BoundRecord {
+        v: RECORD_VERSION,
+        conversation: Arc::clone(&record.conversation),
+        turn: record.turn,
+        request: record.request,
+        attempt: record.attempt,
+        prompt: None,
+        eligible: None,
+        bound: None,
+        cache_model: inputs.target.cache_model.clone(),
+        tokenizer: inputs.encoder.map(|encoder| Arc::from(encoder.name())),
+        broke: None,
+        cost: price.and_then(|price| bill(price, &record.usage)),
+        flags: Vec::new(),
+    }
+}
+
+/// Whether a request can have left something in the cache: it may have reached
+/// the engine, whatever became of its answer. A bound is an upper one.
+fn may_be_held(record: &RequestRecord) -> bool {
+    record.stamps.sent_us.is_some()
+        && match record.outcome {
+            Outcome::Ok
+            | Outcome::Http5xx
+            | Outcome::Timeout
+            | Outcome::Reset
+            | Outcome::Cut
+            | Outcome::StreamError
+            | Outcome::Malformed
+            | Outcome::TooLarge
+            | Outcome::Aborted => true,
+            Outcome::Http4xx
+            | Outcome::Http429
+            | Outcome::Auth
+            | Outcome::NotFound
+            | Outcome::Overflow
+            | Outcome::Connect
+            | Outcome::Shed => false,
+        }
+}
+
+/// A break with its cause and the tokens lost behind it.
+fn counted(
+    place: &Place,
+    record: &RequestRecord,
+    sent: &[&RequestRecord],
+    renderer: &Renderer<'_>,
+) -> Break {
+    let earlier = sent.get(place.predecessor);
+    let lost = earlier.and_then(|earlier| renderer.lost(earlier, record));
+    let events: Vec<&str> = record.events.iter().map(|event| &*event.label).collect();
+    let other_conversation =
+        earlier.is_some_and(|earlier| earlier.conversation != record.conversation);
+    Break {
+        origin: place.origin.clone(),
+        cause: cause(
+            &place.origin,
+            place.displaced.as_ref(),
+            &events,
+            other_conversation && record.turn == 1,
+        ),
+        byte: place.byte,
+        lost,
+    }
+}
+
+/// Requests whose answers end later than those sent so far.
+type Running = BTreeMap<(Micros, usize), (Handle, Vec<u32>)>;
+
+/// The caches of a target: one per model that was asked for.
+struct Caches {
+    model: Option<Model>,
+    lifetime: Option<Duration>,
+    by_name: HashMap<Arc<str>, (Cache, Running)>,
+    /// Where a prompt is not known, nothing can be said of those behind it.
+    unknown: HashSet<(Arc<str>, Option<Arc<str>>, Arc<str>)>,
+    admitted: usize,
+}
+
+impl Caches {
+    fn new(model: Option<Model>, lifetime_ms: Option<u64>) -> Self {
+        Self {
+            model,
+            lifetime: lifetime_ms.map(Duration::from_millis),
+            by_name: HashMap::new(),
+            unknown: HashSet::new(),
+            admitted: 0,
+        }
+    }
+
+    /// Eligible and bound of a request; it is added where `held`.
+    fn admit(
+        &mut self,
+        record: &RequestRecord,
+        prompt: Option<&Encoded>,
+        held: bool,
+        renderer: &Renderer<'_>,
+    ) -> Option<(Tokens, Tokens)> {
+        let model = self.model.as_ref()?;
+        let realm = (
+            Arc::clone(&record.model),
+            record.salt.clone(),
+            Arc::clone(&record.nonce),
+        );
+        let Some(prompt) = prompt.filter(|prompt| prompt.suffices(model)) else {
+            self.unknown.insert(realm);
+            return None;
+        };
+        if self.unknown.contains(&realm) || record.stamps.sent_us.is_none() {
+            return None;
+        }
+        let sent = record.stamps.sent_us?;
+        let (cache, running) = self
+            .by_name
+            .entry(Arc::clone(&record.model))
+            .or_insert_with(|| (Cache::new(model, self.lifetime), Running::new()));
+        let later = running.split_off(&(Micros(sent.0 + 1), 0));
+        for (_, (handle, output)) in std::mem::replace(running, later) {
+            cache.finish(handle, &output);
+        }
+        if !held {
+            return None;
+        }
+        let admitted = cache.admit(&Query {
+            ids: &prompt.ids,
+            ends: &prompt.ends,
+            roles: &prompt.roles,
+            markers: &[],
+            salt: record.salt.as_deref(),
+            at_ms: record.scenario_ms,
+        });
+        let done = record.stamps.done_us.unwrap_or(sent).max(sent);
+        let ended = (admitted.handle, renderer.output(record));
+        running.insert((done, self.admitted), ended);
+        self.admitted += 1;
+        Some((Tokens(admitted.eligible), Tokens(admitted.bound)))
+    }
+}
+
+/// The scenario's clock in each conversation.
+#[derive(Default)]
+struct Clocks(HashMap<Arc<str>, i64>);
+
+impl Clocks {
+    /// Whether the scenario has waited since the conversation's previous request
+    /// for longer than the cache lives, while no real time passed.
+    ///
+    /// After `idle` the real clock has moved as well: then a cache that is cold
+    /// is what was asked for.
+    fn beyond_lifetime(&mut self, record: &RequestRecord, lifetime_ms: Option<u64>) -> bool {
+        let before = self
+            .0
+            .insert(Arc::clone(&record.conversation), record.scenario_ms);
+        let (Some(before), Some(lifetime)) = (before, lifetime_ms) else {
+            return false;
+        };
+        let idle = record
+            .events
+            .iter()
+            .any(|event| event.label.starts_with("idle"));
+        let passed = record.scenario_ms.saturating_sub(before);
+        !idle && u64::try_from(passed).is_ok_and(|passed| passed > lifetime)
+    }
+}
+
+#[cfg(test)]
+mod tests;

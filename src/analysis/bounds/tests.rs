@@ -1,0 +1,327 @@
+//! Tests of bounds over small conversations: a token is a character.
+
+use super::*;
+use crate::analysis::testing::{Said, record, store};
+use crate::chat::Role::{Assistant, System, User};
+use crate::chat::{Text, UsageOrigin};
+use crate::record::EventLabel;
+use crate::tokens::{EncodeError, EncodedPrompt, PromptEncoder, TemplateMessage};
+
+/// `<` role text `>` for each message and `<a` behind, a token a character.
+struct Letters;
+
+impl PromptEncoder for Letters {
+    fn name(&self) -> &'static str {
+        "letters"
+    }
+
+    fn prompt(&self, messages: &[TemplateMessage<'_>]) -> Vec<u32> {
+        self.encoded(messages)
+            .map_or_else(|_| Vec::new(), |prompt| prompt.ids)
+    }
+
+    fn output(&self, text: &str) -> Vec<u32> {
+        text.chars().map(u32::from).collect()
+    }
+
+    fn encoded(&self, messages: &[TemplateMessage<'_>]) -> Result<EncodedPrompt, EncodeError> {
+        let mut prompt = EncodedPrompt::default();
+        for message in messages {
+            let text = format!("<{}{}>", &message.role[..1], message.text);
+            prompt.ids.extend(text.chars().map(u32::from));
+            prompt.ends.push(prompt.ids.len());
+        }
+        prompt.ids.extend("<a".chars().map(u32::from));
+        Ok(prompt)
+    }
+}
+
+fn target(cache_model: &str) -> TargetFacts {
+    TargetFacts {
+        name: Arc::from("here"),
+        cache_model: Some(Arc::from(cache_model)),
+        ..TargetFacts::default()
+    }
+}
+
+/// A request and its place in time, a second after the one before.
+fn sent(said: &[Said], turn: u32) -> RequestRecord {
+    let mut record = record(said);
+    record.turn = turn;
+    let second = u64::from(turn) * 1_000_000;
+    record.stamps.sent_us = Some(Micros(second));
+    record.stamps.done_us = Some(Micros(second + 500_000));
+    record
+}
+
+fn conversation() -> Vec<Vec<Said>> {
+    let first = vec![
+        (System, vec![("agent", "abcd")]),
+        (User, vec![("user", "hi")]),
+    ];
+    let mut second = first.clone();
+    second.push((Assistant, vec![("reply", "yes")]));
+    second.push((User, vec![("user", "more")]));
+    vec![first, second]
+}
+
+fn play(target: &TargetFacts, records: &[RequestRecord], spans: &SpanStore) -> Vec<BoundRecord> {
+    let encoder: SharedEncoder = Arc::new(Letters);
+    bounds(&Inputs {
+        target,
+        records,
+        spans,
+        encoder: Some(&encoder),
+    })
+    .expect("a known model")
+}
+
+fn pair(bound: &BoundRecord) -> (Option<u64>, Option<u64>) {
+    (bound.eligible.map(|t| t.0), bound.bound.map(|t| t.0))
+}
+
+#[test]
+fn a_prompt_that_goes_on_is_eligible_up_to_where_the_earlier_one_ended() {
+    // Turn 1: `<sabcd><uhi><a` is 14 tokens; turn 2 begins with the same.
+    let said = conversation();
+    let records = [sent(&said[0], 1), sent(&said[1], 2)];
+    let found = play(&target("blocks:4"), &records, &store(&said));
+    assert_eq!(
+        found.iter().map(pair).collect::<Vec<_>>(),
+        [(Some(0), Some(0)), (Some(14), Some(12)),]
+    );
+    assert_eq!(found[0].prompt, Some(Tokens(14)));
+    assert!(
+        found
+            .iter()
+            .all(|bound| bound.flags.is_empty() && bound.broke.is_none())
+    );
+    assert_eq!(found[1].tokenizer.as_deref(), Some("letters"));
+}
+
+#[test]
+fn what_was_generated_counts_less_its_last_token() {
+    let said = conversation();
+    let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+    let mut spans = store(&said);
+    let cases = [
+        // Generated is `yes` and a stop token that is counted: all of `yes` is held.
+        ("yes", Some(4), 17),
+        // Cut off by the limit: the last token was never computed.
+        ("yes", Some(3), 16),
+        // The server does not say how many: the last of the text's may be missing.
+        ("yes", None, 16),
+        // The script replaced what was generated: its actual output counts.
+        ("yet", Some(4), 16),
+        ("", Some(1), 14),
+    ];
+    for (text, count, eligible) in cases {
+        let text = Text::from(text);
+        spans.insert(text.clone());
+        records[0].output_sha256 = Some(text.digest());
+        records[0].usage.output = count.map(Tokens);
+        let found = play(&target("blocks:1"), &records, &spans);
+        assert_eq!(pair(&found[1]).0, Some(eligible), "{text} {count:?}");
+    }
+}
+
+#[test]
+fn a_request_that_has_not_ended_has_no_output_yet() {
+    let said = conversation();
+    let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+    let mut spans = store(&said);
+    spans.insert(Text::from("yes"));
+    records[0].output_sha256 = Some(Text::from("yes").digest());
+    records[0].stamps.done_us = Some(Micros(2_000_001));
+    let found = play(&target("blocks:1"), &records, &spans);
+    assert_eq!(
+        pair(&found[1]).0,
+        Some(14),
+        "the prompt itself is shared in flight"
+    );
+}
+
+#[test]
+fn a_break_says_what_was_lost_behind_it() {
+    let mut said = conversation();
+    said[1][0].1 = vec![("agent", "abcX")];
+    let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+    records[1].events = vec![EventLabel {
+        label: Arc::from("agent changed"),
+        line: 3,
+    }];
+    let found = play(&target("blocks:1"), &records, &store(&said));
+    let broke = found[1].broke.as_ref().expect("differs");
+    // `<sabc` is common; `d><uhi><a` is lost.
+    assert_eq!(broke.lost, Some(Tokens(9)));
+    assert_eq!(
+        (broke.origin.as_str(), &*broke.cause),
+        ("agent", "agent changed")
+    );
+    assert_eq!(pair(&found[1]), (Some(5), Some(5)));
+}
+
+#[test]
+fn salts_and_models_share_nothing() {
+    let said = conversation();
+    let spans = store(&said);
+    let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+    records[1].salt = Some(Arc::from("other"));
+    assert_eq!(
+        pair(&play(&target("blocks:1"), &records, &spans)[1]),
+        (Some(0), Some(0))
+    );
+    records[1].salt = None;
+    records[1].model = Arc::from("other");
+    assert_eq!(
+        pair(&play(&target("blocks:1"), &records, &spans)[1]),
+        (Some(0), Some(0))
+    );
+}
+
+#[test]
+fn what_was_refused_leaves_nothing_and_what_was_cut_may() {
+    let said = conversation();
+    let spans = store(&said);
+    for (outcome, eligible) in [
+        (Outcome::Http429, 0),
+        (Outcome::Overflow, 0),
+        (Outcome::Connect, 0),
+        (Outcome::Cut, 14),
+        (Outcome::Timeout, 14),
+        (Outcome::Http5xx, 14),
+    ] {
+        let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+        records[0].outcome = outcome;
+        let found = play(&target("blocks:1"), &records, &spans);
+        assert_eq!(pair(&found[1]).0, Some(eligible), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_text_that_was_not_kept_leaves_the_bound_open() {
+    let said = conversation();
+    let records = [sent(&said[0], 1), sent(&said[1], 2)];
+    let spans = store(&said[1..]);
+    let found = play(&target("blocks:4"), &records, &spans);
+    assert_eq!(
+        pair(&found[0]),
+        (Some(0), Some(0)),
+        "all its texts are in the second"
+    );
+    let found = play(&target("blocks:4"), &records, &store(&said[..1]));
+    assert_eq!(pair(&found[1]), (None, None));
+    let none = bounds(&Inputs {
+        target: &target("blocks:4"),
+        records: &records,
+        spans: &spans,
+        encoder: None,
+    })
+    .expect("a known model");
+    assert_eq!(pair(&none[1]), (None, None));
+}
+
+#[test]
+fn counts_that_cannot_be_are_flagged() {
+    let said = conversation();
+    let spans = store(&said);
+    let flags = |first: u64, second: u64, tolerance: u64, origin| {
+        let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+        records[0].usage.read = Some(Tokens(first));
+        records[1].usage.read = Some(Tokens(second));
+        records[1].usage.origin = origin;
+        let target = TargetFacts {
+            tolerance: Tokens(tolerance),
+            ..target("blocks:4")
+        };
+        play(&target, &records, &spans)
+            .iter()
+            .map(|bound| bound.flags.join(" "))
+            .collect::<Vec<_>>()
+    };
+    let reported = UsageOrigin::Reported;
+    assert_eq!(flags(0, 12, 0, reported), ["", ""]);
+    assert_eq!(
+        flags(0, 8, 0, reported),
+        ["", ""],
+        "less than the bound is an efficiency"
+    );
+    assert_eq!(
+        flags(4, 16, 0, reported),
+        ["above_bound contaminated", "above_bound"]
+    );
+    assert_eq!(flags(4, 16, 4, reported), ["", ""]);
+    assert_eq!(flags(0, 11, 0, reported), ["", "off_step"]);
+    assert_eq!(flags(0, 11, 1, reported), ["", ""]);
+    assert_eq!(flags(0, 16, 0, UsageOrigin::Contradictory), ["", ""]);
+}
+
+#[test]
+fn a_wait_beyond_the_lifetime_is_shown_apart() {
+    let said = conversation();
+    let spans = store(&said);
+    let target = TargetFacts {
+        lifetime_ms: Some(300_000),
+        ..target("blocks:4")
+    };
+    let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+    records[1].scenario_ms = records[0].scenario_ms + 300_001;
+    records[1].usage.read = Some(Tokens(12));
+    let found = play(&target, &records, &spans);
+    assert_eq!(pair(&found[1]), (Some(0), Some(0)));
+    assert_eq!(found[1].flags.join(" "), "beyond_lifetime");
+
+    records[1].events = vec![EventLabel {
+        label: Arc::from("idle 6m"),
+        line: 9,
+    }];
+    let found = play(&target, &records, &spans);
+    assert_eq!(
+        found[1].flags.join(" "),
+        "above_bound",
+        "after idle nothing may be left"
+    );
+
+    records[1].scenario_ms = records[0].scenario_ms + 299_000;
+    let found = play(&target, &records, &spans);
+    assert_eq!(pair(&found[1]).1, Some(12));
+}
+
+#[test]
+fn records_of_other_targets_and_orders_do_not_matter() {
+    let said = conversation();
+    let spans = store(&said);
+    let mut other = sent(&said[1], 1);
+    other.target = Arc::from("there");
+    let records = [sent(&said[1], 2), other, sent(&said[0], 1)];
+    let found = play(&target("blocks:4"), &records, &spans);
+    let turns: Vec<_> = found
+        .iter()
+        .map(|bound| (bound.turn, pair(bound).0))
+        .collect();
+    assert_eq!(turns, [(1, Some(0)), (2, Some(14))]);
+}
+
+#[test]
+fn an_unknown_cache_model_is_an_error_and_none_gives_breaks_only() {
+    let said = conversation();
+    let records = [sent(&said[0], 1)];
+    let spans = store(&said);
+    let play = |target: &TargetFacts| {
+        bounds(&Inputs {
+            target,
+            records: &records,
+            spans: &spans,
+            encoder: None,
+        })
+    };
+    assert!(play(&target("magic")).is_err());
+    let none = TargetFacts {
+        cache_model: None,
+        ..target("blocks:4")
+    };
+    assert_eq!(
+        pair(&play(&none).expect("no model is no error")[0]),
+        (None, None)
+    );
+}

@@ -1,0 +1,66 @@
+//! What must be known of a request to trust its count.
+
+use crate::cache::Model;
+use crate::chat::UsageOrigin;
+use crate::record::{BoundRecord, Outcome, RequestRecord, TargetFacts};
+use crate::units::Tokens;
+use std::sync::Arc;
+
+/// Flags that the bound of a request gives rise to.
+///
+/// * `beyond_lifetime`: the scenario waited longer than the cache lives, but
+///   the server's clock did not: its count is not what the scenario asks for.
+/// * `above_bound`: more read than the cache could hold, beyond the target's
+///   tolerance: another tokenizer, another client, a cache of whole answers.
+/// * `contaminated`: the same of a conversation's first request, which should
+///   have begun on a known cache.
+/// * `off_step`: a count that is no multiple of the cache's step.
+pub(super) fn of(
+    record: &RequestRecord,
+    bound: &BoundRecord,
+    target: &TargetFacts,
+    model: Option<&Model>,
+    beyond_lifetime: bool,
+) -> Vec<Arc<str>> {
+    let mut flags = Vec::new();
+    let mut raise = |flag: &str| flags.push(Arc::from(flag));
+    if beyond_lifetime {
+        raise("beyond_lifetime");
+    }
+    let counted = record.outcome == Outcome::Ok && record.usage.origin == UsageOrigin::Reported;
+    let Some(read) = record.usage.read.filter(|_| counted) else {
+        return flags;
+    };
+    let above = bound
+        .bound
+        .is_some_and(|bound| read > bound + target.tolerance);
+    if above && !beyond_lifetime {
+        raise("above_bound");
+        if record.turn == 1 && record.request == 1 {
+            raise("contaminated");
+        }
+    }
+    if model
+        .and_then(step)
+        .is_some_and(|step| off(read, step) > target.tolerance)
+    {
+        raise("off_step");
+    }
+    flags
+}
+
+/// Counts of this model are multiples of this many tokens.
+fn step(model: &Model) -> Option<u64> {
+    let size = match model {
+        Model::Blocks { size, .. } | Model::Align { size, .. } | Model::Steps { size, .. } => size,
+        Model::Radix { page } => page,
+        _ => return None,
+    };
+    Some(size.get() as u64)
+}
+
+/// How far `read` is from the nearest multiple of `step`, which is not 0.
+fn off(read: Tokens, step: u64) -> Tokens {
+    let above = read.0 % step;
+    Tokens(above.min(step - above))
+}
