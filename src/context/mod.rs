@@ -9,8 +9,16 @@
 //! Invariants: strategies are pure (same chain, same prompt: no clock, no
 //! machine, no environment); text from outside never becomes structure.
 
+mod append_only;
+mod body;
 pub mod configuration;
+mod external;
+mod inline;
+mod marks;
 pub mod phrases;
+mod raw;
+mod replay;
+mod special;
 pub mod stored;
 pub mod strategy;
 pub mod view;

@@ -120,7 +120,12 @@ pub struct StrategyKind {
 }
 
 /// Every strategy that a configuration can name.
-pub static STRATEGIES: &[StrategyKind] = &[];
+pub static STRATEGIES: &[StrategyKind] = &[
+    super::inline::KIND,
+    super::append_only::KIND,
+    super::external::KIND,
+    super::raw::KIND,
+];
 
 /// The strategy of that name.
 pub fn find(name: &str) -> Option<&'static StrategyKind> {
