@@ -7,7 +7,7 @@
 use super::entry::{Entries, Source, code, quoted};
 use crate::chat::{Class, Origin, Span, Text};
 use crate::context::special;
-use crate::context::view::{Attachment, Note, Sample, UserTurn};
+use crate::context::view::{Attachment, Moment, Note, Sample, Subagent, UserTurn};
 use jiff::civil::Date;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -79,9 +79,7 @@ impl Ledger {
         self.state(out, &turn.sample, terms);
         let start = out.spans.len();
         if turn.sample.timestamps {
-            let at = &turn.sent;
-            let sent = at.datetime();
-            write_empty(out, "send_time", Class::Turn, &format!("sent {sent}"));
+            stamp(out, &turn.sent);
         }
         for attachment in &turn.attachments {
             self.attachment(out, attachment);
@@ -107,8 +105,31 @@ impl Ledger {
         self.introduce(out, start, terms);
     }
 
+    /// Everything that an isolated helper is told beside its task.
+    pub(super) fn helper(
+        &mut self,
+        out: &mut Entries,
+        live: &Sample,
+        helper: &Subagent,
+        terms: Terms<'_>,
+    ) {
+        self.state(out, live, terms);
+        let start = out.spans.len();
+        if live.timestamps {
+            stamp(out, &live.at);
+        }
+        for (name, body) in &helper.skills {
+            let head = format!("skill {}", quoted(name));
+            self.known_or_new(out, ("always_apply_skill", Class::Static), &head, body);
+        }
+        if let Some(text) = &helper.retrieved {
+            self.content(out, "retrieved_context", "retrieved", text);
+        }
+        self.introduce(out, start, terms);
+    }
+
     /// The net difference between what the model knows and `sample`.
-    pub(super) fn state(&mut self, out: &mut Entries, sample: &Sample, terms: Terms<'_>) {
+    fn state(&mut self, out: &mut Entries, sample: &Sample, terms: Terms<'_>) {
         let start = out.spans.len();
         self.instruct(out, sample);
         let conversation = Class::Conversation;
@@ -216,11 +237,12 @@ impl Ledger {
         }
         let zoned = sample.at.at.to_zoned_datetime(sample.at.zone.clone());
         let day = (zoned.date(), zoned.offset().seconds());
-        if self.day != Some(day) {
+        // A stamp on the message says it, and more.
+        if self.day != Some(day) && !sample.timestamps {
             let now = zoned.strftime("now %Y-%m-%d %H:%M %:z (%A)").to_string();
             write_empty(out, "date", Class::Conversation, &now);
-            self.day = Some(day);
         }
+        self.day = Some(day);
     }
 
     fn attachment(&mut self, out: &mut Entries, attachment: &Attachment) {
@@ -280,8 +302,7 @@ impl Ledger {
         }
     }
 
-    /// Content that belongs to one message.
-    pub(super) fn content(&mut self, out: &mut Entries, origin: &str, head: &str, text: &Text) {
+    fn content(&mut self, out: &mut Entries, origin: &str, head: &str, text: &Text) {
         self.known_or_new(out, (origin, Class::Turn), head, text);
     }
 
@@ -315,6 +336,12 @@ impl Ledger {
         let span = Span::new("ctx", Class::Static, intro);
         out.spans.insert(start, span);
     }
+}
+
+/// The time at which a message was sent.
+fn stamp(out: &mut Entries, sent: &Moment) {
+    let head = format!("sent {}", sent.datetime());
+    write_empty(out, "send_time", Class::Turn, &head);
 }
 
 fn flag(active: bool) -> &'static str {

@@ -176,14 +176,7 @@ fn helper_task(
     terms: Terms<'_>,
 ) -> Message {
     let mut out = Entries::default();
-    ledger.state(&mut out, chain.live, terms);
-    for (name, body) in &helper.skills {
-        let head = format!("skill {}", entry::quoted(name));
-        ledger.content(&mut out, "always_apply_skill", &head, body);
-    }
-    if let Some(text) = &helper.retrieved {
-        ledger.content(&mut out, "retrieved_context", "retrieved", text);
-    }
+    ledger.helper(&mut out, chain.live, helper, terms);
     out.plain(Origin::USER, Class::Turn, clean(&helper.task));
     Message::text(Role::User, out.spans)
 }
