@@ -9,11 +9,19 @@
 //! Invariants: strategies are pure (same chain, same prompt: no clock, no
 //! machine, no environment); text from outside never becomes structure.
 
+mod append_only;
+mod body;
 pub mod configuration;
+mod external;
+mod inline;
 pub mod layered;
+mod marks;
 pub mod phrases;
+mod raw;
 pub mod registry;
 pub mod render;
+mod replay;
+mod special;
 pub mod stored;
 pub mod strategy;
 #[cfg(test)]

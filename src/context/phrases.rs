@@ -24,6 +24,7 @@ pub enum PhrasesError {
 
 /// The project's own words, a file per family of strategies.
 const SHIPPED: &[&str] = &[
+    include_str!("plain_phrases.json"),
     include_str!("turn/phrases.json"),
     include_str!("layered/phrases.json"),
 ];

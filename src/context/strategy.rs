@@ -121,10 +121,14 @@ pub struct StrategyKind {
 
 /// Every strategy that a configuration can name.
 pub static STRATEGIES: &[StrategyKind] = &[
+    super::inline::KIND,
     super::turn::DEV,
     super::turn::LEVER_OFF,
     super::turn::PARTS,
     super::turn::TURN_CONTEXT,
+    super::append_only::KIND,
+    super::external::KIND,
+    super::raw::KIND,
 ];
 
 /// The strategy of that name.

@@ -28,3 +28,10 @@ mod world;
 pub use drive::{Conversation, ConversationSetup, Resources, Shipped};
 pub use nonce::{Nonce, NoncePlace};
 pub use request::{Next, Pending, PurposeLabel, Reply};
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,395 @@
+//! What the model has been told so far, and what it must be told next.
+//!
+//! A ledger is folded over the messages that a prompt holds, oldest first. What
+//! is written for a message depends on the messages before it alone, so that
+//! writing it again for a longer chain gives the same bytes.
+
+use super::entry::{Entries, Source, code, quoted};
+use crate::chat::{Class, Origin, Span, Text};
+use crate::context::special;
+use crate::context::view::{Attachment, Moment, Note, Sample, Subagent, UserTurn};
+use jiff::civil::Date;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+type Facts = BTreeMap<Arc<str>, Text>;
+
+/// What the model has been told.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// Whether entries have been explained.
+    introduced: bool,
+    /// Instructions in the system text.
+    first_instructions: Text,
+    instructions: Text,
+    /// Texts in force, by the name of their source.
+    texts: BTreeMap<String, Text>,
+    memory: Facts,
+    skills: Facts,
+    /// Local date and offset from UTC in seconds.
+    day: Option<(Date, i32)>,
+    /// Codes that can be referred to.
+    codes: HashSet<String>,
+}
+
+/// How an update is written.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'a> {
+    /// Explains entries, in front of the first.
+    pub(super) intro: &'a str,
+    /// Memory is withheld from the whole request.
+    pub(super) withheld: bool,
+}
+
+impl Ledger {
+    /// The system text: the agent's instructions and everything that is on.
+    ///
+    /// Instructions that name the time differ from chat to chat, so they stand
+    /// behind everything that does not.
+    pub(super) fn head(&mut self, sample: &Sample, terms: Terms<'_>) -> Entries {
+        let mut out = Entries::default();
+        let instructions = special::resolve(&sample.system, &sample.started);
+        self.first_instructions = instructions.clone();
+        self.instructions = instructions.clone();
+        let mut entries = Entries::default();
+        self.state(&mut entries, sample, terms);
+        let origin = "agent_instructions";
+        let apart = !instructions.is_empty() && !entries.spans.is_empty();
+        if special::has_variable(&sample.system) {
+            out.spans.append(&mut entries.spans);
+            if apart {
+                out.plain(origin, Class::Static, "\n");
+            }
+            out.plain(origin, Class::Conversation, instructions);
+        } else {
+            if !instructions.is_empty() {
+                out.plain(origin, Class::Static, instructions);
+            }
+            if apart {
+                out.plain(origin, Class::Static, "\n\n");
+            }
+            out.spans.append(&mut entries.spans);
+        }
+        out
+    }
+
+    /// Everything that `turn` tells beside what was typed.
+    pub(super) fn message(&mut self, out: &mut Entries, turn: &UserTurn, terms: Terms<'_>) {
+        self.state(out, &turn.sample, terms);
+        let start = out.spans.len();
+        if turn.sample.timestamps {
+            stamp(out, &turn.sent);
+        }
+        for attachment in &turn.attachments {
+            self.attachment(out, attachment);
+        }
+        if let Some(text) = &turn.retrieved {
+            self.content(out, "retrieved_context", "retrieved", text);
+        }
+        for output in &turn.tool_outputs {
+            let head = format!("tool {}", quoted(&output.tool));
+            self.content(out, "tool_outputs", &head, &output.output);
+        }
+        if !turn.queued_files.is_empty() {
+            let names: Vec<&str> = turn.queued_files.iter().map(|name| &**name).collect();
+            let names = Text::from(names.join("\n"));
+            write_text(
+                out,
+                "queued_code_files",
+                Class::Turn,
+                "queued_files",
+                &names,
+            );
+        }
+        self.introduce(out, start, terms);
+    }
+
+    /// Everything that an isolated helper is told beside its task.
+    pub(super) fn helper(
+        &mut self,
+        out: &mut Entries,
+        live: &Sample,
+        helper: &Subagent,
+        terms: Terms<'_>,
+    ) {
+        self.state(out, live, terms);
+        let start = out.spans.len();
+        if live.timestamps {
+            stamp(out, &live.at);
+        }
+        for (name, body) in &helper.skills {
+            let head = format!("skill {}", quoted(name));
+            self.known_or_new(out, ("always_apply_skill", Class::Static), &head, body);
+        }
+        if let Some(text) = &helper.retrieved {
+            self.content(out, "retrieved_context", "retrieved", text);
+        }
+        self.introduce(out, start, terms);
+    }
+
+    /// The net difference between what the model knows and `sample`.
+    fn state(&mut self, out: &mut Entries, sample: &Sample, terms: Terms<'_>) {
+        let start = out.spans.len();
+        self.instruct(out, sample);
+        let conversation = Class::Conversation;
+        for (name, origin, class, now) in [
+            (
+                "web_search",
+                "tool_context.web_search",
+                Class::Static,
+                &sample.web_search,
+            ),
+            ("artifacts", "artifacts", conversation, &sample.artifacts),
+            (
+                "memory_guard",
+                "memory_guard",
+                conversation,
+                &sample.memory_guard,
+            ),
+            ("project", "project", conversation, &sample.project),
+        ] {
+            self.source(out, (name, origin, class), now.as_ref());
+        }
+        let skills = facts(sample.skills.iter().map(|(name, text)| (name, text)));
+        if skills.is_empty() && !self.skills.is_empty() {
+            write_empty(out, "skills_catalog", conversation, "skills off");
+        } else if let Some(lines) = difference(&self.skills, &skills) {
+            write_text(out, "skills_catalog", conversation, "skills", &lines);
+        }
+        self.skills = skills;
+        self.others(out, sample);
+        if sample.memory.on && !terms.withheld {
+            let entries = sample.memory.entries.iter();
+            let memory = facts(entries.map(|entry| (&entry.key, &entry.value)));
+            if let Some(lines) = difference(&self.memory, &memory) {
+                write_text(out, "memory", Class::Turn, "memory", &lines);
+            }
+            self.memory = memory;
+        }
+        self.time(out, sample);
+        self.introduce(out, start, terms);
+    }
+
+    /// Changed instructions go behind everything that was sent: the old ones in
+    /// the system text stay, and with them the whole prefix.
+    fn instruct(&mut self, out: &mut Entries, sample: &Sample) {
+        let now = special::resolve(&sample.system, &sample.started);
+        if now == self.instructions {
+            return;
+        }
+        let origin = "agent_instructions";
+        if now == self.first_instructions {
+            write_empty(out, origin, Class::Static, "instructions first");
+        } else if now.is_empty() {
+            write_empty(out, origin, Class::Static, "instructions off");
+        } else {
+            self.known_or_new(out, (origin, Class::Static), "instructions", &now);
+        }
+        self.instructions = now;
+    }
+
+    fn source(&mut self, out: &mut Entries, source: (&str, &str, Class), now: Option<&Text>) {
+        let (name, origin, class) = source;
+        if self.texts.get(name) == now {
+            return;
+        }
+        match now {
+            Some(text) => {
+                self.known_or_new(out, (origin, class), name, text);
+                self.texts.insert(name.to_owned(), text.clone());
+            }
+            None => {
+                write_empty(out, origin, class, &format!("{name} off"));
+                self.texts.remove(name);
+            }
+        }
+    }
+
+    /// Sources that no registry knows, those that went among them.
+    fn others(&mut self, out: &mut Entries, sample: &Sample) {
+        let name_of = |key: &str| format!("other {}", quoted(key));
+        let now: BTreeMap<String, (&str, &Text)> = sample
+            .other
+            .iter()
+            .map(|(key, text)| (name_of(key), (&**key, text)))
+            .collect();
+        let gone: Vec<String> = self
+            .texts
+            .keys()
+            .filter(|name| name.starts_with("other ") && !now.contains_key(*name))
+            .cloned()
+            .collect();
+        for name in gone {
+            self.source(out, (&name, "other", Class::Turn), None);
+        }
+        for (name, (key, text)) in now {
+            self.source(out, (&name, key, Class::Turn), Some(text));
+        }
+    }
+
+    /// The time, where something asks for it: once, and on another day or in
+    /// another zone again.
+    fn time(&mut self, out: &mut Entries, sample: &Sample) {
+        let asked = sample.web_search.is_some() || special::has_variable(&sample.system);
+        if !asked {
+            return;
+        }
+        let zoned = sample.at.at.to_zoned_datetime(sample.at.zone.clone());
+        let day = (zoned.date(), zoned.offset().seconds());
+        // A stamp on the message says it, and more.
+        if self.day != Some(day) && !sample.timestamps {
+            let now = zoned.strftime("now %Y-%m-%d %H:%M %:z (%A)").to_string();
+            write_empty(out, "date", Class::Conversation, &now);
+        }
+        self.day = Some(day);
+    }
+
+    fn attachment(&mut self, out: &mut Entries, attachment: &Attachment) {
+        let class = Class::Turn;
+        match attachment {
+            Attachment::Note { note, active } => self.note(out, note, *active),
+            Attachment::Url { url, text } => {
+                let head = format!("url {}", quoted(url));
+                self.content(out, &format!("urls/{url}"), &head, text);
+            }
+            Attachment::Tab { url, text, active } => {
+                let head = format!("tab {}{}", quoted(url), flag(*active));
+                self.content(out, &format!("tabs/{url}"), &head, text);
+            }
+            Attachment::Selection {
+                source,
+                lines,
+                text,
+                ..
+            } => {
+                let mut head = format!("selection {}", quoted(source));
+                if let Some((first, last)) = lines {
+                    let _infallible = write!(head, " {first}-{last}");
+                }
+                self.content(out, &format!("selections/{source}"), &head, text);
+            }
+            Attachment::Tag { tag, notes } => {
+                let head = format!("tag {}", quoted(tag));
+                write_empty(out, &format!("tags/{tag}"), class, &head);
+                notes.iter().for_each(|note| self.note(out, note, false));
+            }
+            Attachment::Folder { path, notes } => {
+                let head = format!("folder {}", quoted(path));
+                write_empty(out, &format!("folders/{path}"), class, &head);
+                notes.iter().for_each(|note| self.note(out, note, false));
+            }
+            Attachment::Image { name, data, .. } => {
+                let head = format!("image {}", quoted(name));
+                let code = code(data).map(|code| format!(" {code}"));
+                let head = head + code.as_deref().unwrap_or_default();
+                write_empty(out, &format!("images/{name}"), class, &head);
+            }
+        }
+    }
+
+    /// Whether a picture must go out; once it has, its code is known.
+    pub(super) fn is_new_image(&mut self, data: &Text) -> bool {
+        code(data).is_none_or(|code| self.codes.insert(code))
+    }
+
+    fn note(&mut self, out: &mut Entries, note: &Note, active: bool) {
+        let head = format!("note {}{}", quoted(&note.path), flag(active));
+        let origin = format!("notes/{}", note.path);
+        match &note.text {
+            Some(text) => self.content(out, &origin, &head, text),
+            None => write_empty(out, &origin, Class::Turn, &format!("{head} missing")),
+        }
+    }
+
+    fn content(&mut self, out: &mut Entries, origin: &str, head: &str, text: &Text) {
+        self.known_or_new(out, (origin, Class::Turn), head, text);
+    }
+
+    /// A text that the prompt already holds is named by its code.
+    fn known_or_new(
+        &mut self,
+        out: &mut Entries,
+        (origin, class): (&str, Class),
+        head: &str,
+        text: &Text,
+    ) {
+        match code(text) {
+            Some(code) if self.codes.contains(&code) => {
+                write_empty(out, origin, class, &format!("{head} {code}"));
+            }
+            Some(code) => {
+                write_text(out, origin, class, &format!("{head} {code}"), text);
+                self.codes.insert(code);
+            }
+            None => write_text(out, origin, class, head, text),
+        }
+    }
+
+    /// Explains entries in front of the first that was ever written.
+    fn introduce(&mut self, out: &mut Entries, start: usize, terms: Terms<'_>) {
+        if self.introduced || out.spans.len() == start {
+            return;
+        }
+        self.introduced = true;
+        let intro = format!("{}\n", terms.intro);
+        let span = Span::new("ctx", Class::Static, intro);
+        out.spans.insert(start, span);
+    }
+}
+
+/// The time at which a message was sent.
+fn stamp(out: &mut Entries, sent: &Moment) {
+    let head = format!("sent {}", sent.datetime());
+    write_empty(out, "send_time", Class::Turn, &head);
+}
+
+fn flag(active: bool) -> &'static str {
+    if active { " active" } else { "" }
+}
+
+fn write_text(out: &mut Entries, origin: &str, class: Class, head: &str, text: &Text) {
+    let origin = Origin::from(origin);
+    let source = Source {
+        origin: &origin,
+        class,
+    };
+    out.text(source, head, text);
+}
+
+fn write_empty(out: &mut Entries, origin: &str, class: Class, head: &str) {
+    let origin = Origin::from(origin);
+    let source = Source {
+        origin: &origin,
+        class,
+    };
+    out.empty(source, head);
+}
+
+fn facts<'a>(entries: impl Iterator<Item = (&'a Arc<str>, &'a Text)>) -> Facts {
+    entries
+        .map(|(key, text)| (Arc::clone(key), text.clone()))
+        .collect()
+}
+
+/// Lines that lead from `known` to `now`; `None` where they are the same.
+///
+/// `+ key: value` adds or changes, `- key` removes. A value's further lines are
+/// indented, so that none can pass for an entry.
+fn difference(known: &Facts, now: &Facts) -> Option<Text> {
+    let mut lines = String::new();
+    for (key, value) in now {
+        if known.get(key) != Some(value) {
+            let (key, value) = (one_line(key), value.replace('\n', "\n  "));
+            let _infallible = writeln!(lines, "+ {key}: {value}");
+        }
+    }
+    for key in known.keys().filter(|key| !now.contains_key(*key)) {
+        let _infallible = writeln!(lines, "- {}", one_line(key));
+    }
+    (!lines.is_empty()).then(|| Text::from(lines))
+}
+
+fn one_line(key: &str) -> String {
+    key.replace(['\n', '\r'], " ")
+}
