@@ -196,6 +196,7 @@ impl Mistake {
             Self::UnknownKey { .. } => "nothing reads this key".to_owned(),
             Self::UnknownStep { .. } => "no step has this name".to_owned(),
             Self::DuplicateKey { .. } => "stands here a second time".to_owned(),
+            Self::Missing { .. } => "not in this map".to_owned(),
             Self::TwoKinds => "a second kind".to_owned(),
             Self::UnknownName { what, .. } => format!("no {what} of this name here"),
             Self::File { source, .. } => source.to_string(),
@@ -226,6 +227,9 @@ impl Mistake {
 }
 
 fn meant(name: &str, known: &[&'static str], list: &str) -> String {
+    if known.is_empty() {
+        return "take it out".to_owned();
+    }
     match nearest(name, known.iter().copied()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => format!("{list}: {}", known.join(", ")),

@@ -6,5 +6,14 @@ use serde_json::Value;
 /// JSON schema of scenario files: what `prefixbench schema` prints, and what
 /// `scenarios/schema.json` holds.
 pub fn schema() -> Value {
-    schemars::schema_for!(ScenarioFile).to_value()
+    let mut schema = schemars::schema_for!(ScenarioFile).to_value();
+    // What the file is comes first, for a person who opens it.
+    if let Value::Object(fields) = &mut schema {
+        for key in ["title", "$schema"] {
+            if let Some(value) = fields.shift_remove(key) {
+                fields.shift_insert(0, key.to_owned(), value);
+            }
+        }
+    }
+    schema
 }

@@ -23,8 +23,8 @@ impl Label {
     }
 
     /// `memory added city, changed tone`.
-    pub(super) fn add_names<'a>(&mut self, verb: &str, names: impl Iterator<Item = &'a str>) {
-        for (index, name) in names.enumerate() {
+    pub(super) fn add_names<'a>(&mut self, verb: &str, names: impl IntoIterator<Item = &'a str>) {
+        for (index, name) in names.into_iter().enumerate() {
             if index == 0 {
                 self.add(&format!("{verb} {name}"));
             } else {

@@ -219,6 +219,8 @@ impl Check {
         self.world.artifacts.clone_from(&start.artifacts);
         self.world.memory_guard.clone_from(&start.memory_guard);
         self.world.web_search.clone_from(&start.web_search);
+        self.world.skills = !start.skills.is_empty();
+        self.world.other.extend(start.other.iter().cloned());
         let keys = start.memory.entries.iter().map(|entry| entry.key.clone());
         self.world.memory.extend(keys);
         Ok(start)

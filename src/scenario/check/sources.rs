@@ -194,16 +194,23 @@ impl Check {
         if let Some(timestamps) = step.timestamps {
             label.add(&format!("timestamps {}", on(timestamps)));
         }
-        match &step.skills {
-            Some(skills) if skills.is_empty() => label.add("skills off"),
-            Some(_) => label.add("skills changed"),
-            None => {}
+        if let Some(skills) = &step.skills {
+            label.add(match (world.skills, skills.is_empty()) {
+                (_, true) => "skills off",
+                (false, false) => "skills on",
+                (true, false) => "skills changed",
+            });
+            world.skills = !skills.is_empty();
         }
         if let Some(zone) = &file.zone {
             label.add(&format!("zone {}", zone.value.trim()));
         }
         for (key, text) in &step.other {
-            label.add(&format!("{key} {}", on(text.is_some())));
+            label.switched(key, world.other.get(key), text.as_ref());
+            match text {
+                Some(text) => world.other.insert(Arc::clone(key), text.clone()),
+                None => world.other.remove(key),
+            };
         }
         label
     }
@@ -238,7 +245,7 @@ impl Check {
         for (key, _) in &file.add.0 {
             if !self.world.memory.insert(Arc::from(key.value.as_str())) {
                 let mistake = Mistake::Exists {
-                    what: "memory",
+                    what: "memory entry",
                     name: key.value.clone(),
                     help: "use `change` for an entry that is there already",
                 };
@@ -268,7 +275,7 @@ impl Check {
             return Ok(());
         }
         let mistake = Mistake::UnknownName {
-            what: "memory",
+            what: "memory entry",
             name: key.value.clone(),
             nearest: nearest(&key.value, known.iter().map(|key| &**key)).map(str::to_owned),
             help: "use `add` for a new entry".to_owned(),

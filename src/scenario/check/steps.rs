@@ -8,7 +8,8 @@ use crate::scenario::error::{Mistake, ScenarioError};
 use crate::scenario::generate::Kind;
 use crate::scenario::load::grammar::TextFile;
 use crate::scenario::load::steps::{
-    ApproveFile, CompactFile, NoteEditFile, RegenerateFile, StepFile, SubagentFile, TurnFile,
+    ApproveFile, CompactFile, NoteEditFile, NoteEditMap, RegenerateFile, StepEntry, StepFile,
+    SubagentFile, TurnFile,
 };
 use crate::scenario::load::yaml::{At, Entries};
 use crate::scenario::model::{Action, CompactStep, NoteEdit, Step, SubagentStep, TurnRef};
@@ -21,7 +22,7 @@ impl Check {
     /// Checks steps; `paused`: those that happen while a turn waits for approval.
     pub(super) fn steps(
         &mut self,
-        files: &[At<StepFile>],
+        files: &[At<StepEntry>],
         paused: bool,
     ) -> Result<Vec<Step>, ScenarioError> {
         let mut steps = Vec::new();
@@ -34,7 +35,7 @@ impl Check {
                 };
                 return Err(self.error(&file.place, mistake));
             }
-            if paused && !happens_while_paused(&file.value) {
+            if paused && !happens_while_paused(&file.value.0) {
                 let mistake = Mistake::value(
                     "this step",
                     "cannot happen while a turn waits for approval",
@@ -44,7 +45,7 @@ impl Check {
                 );
                 return Err(self.error(&file.place, mistake));
             }
-            let (action, label) = self.step(file)?;
+            let (action, label) = self.step(&file.value.0, &file.place)?;
             steps.push(Step {
                 action,
                 label: label.done(),
@@ -56,9 +57,10 @@ impl Check {
 
     fn step(
         &mut self,
-        At { value, place, .. }: &At<StepFile>,
+        file: &StepFile,
+        place: &Range<usize>,
     ) -> Result<(Action, Label), ScenarioError> {
-        match value {
+        match file {
             StepFile::User(file) => {
                 Ok((Action::User(Box::new(self.user(file)?)), Label::of("user")))
             }
@@ -137,7 +139,7 @@ impl Check {
         let mut done = Vec::with_capacity(edits.0.len());
         let mut label = Label::default();
         for (path, edit) in &edits.0 {
-            let (path, edit) = self.note_edit(path, &edit.value)?;
+            let (path, edit) = self.note_edit(path, edit)?;
             label.add(&match &edit {
                 NoteEdit::Write(_) => format!("note {path} written"),
                 NoteEdit::Touch => format!("note {path} touched"),
@@ -152,39 +154,55 @@ impl Check {
     fn note_edit(
         &mut self,
         path: &At<String>,
-        edit: &NoteEditFile,
+        edit: &At<NoteEditFile>,
     ) -> Result<(Arc<str>, NoteEdit), ScenarioError> {
-        if let NoteEditFile::Write(text) = edit {
-            let path = self.note_path(path)?;
-            let text = self.texts.text(text)?;
-            let note = self.world.notes.entry(Arc::clone(&path)).or_default();
-            note.0 = text.clone();
-            return Ok((path, NoteEdit::Write(text)));
-        }
-        let path = self.existing_note(path)?;
-        let edit = match edit {
-            NoteEditFile::Write(_) | NoteEditFile::Touch => NoteEdit::Touch,
+        match &edit.value {
+            NoteEditFile::Touch => Ok((self.existing_note(path)?, NoteEdit::Touch)),
             NoteEditFile::Delete => {
+                let path = self.existing_note(path)?;
                 self.world.notes.remove(&path);
-                NoteEdit::Delete
+                Ok((path, NoteEdit::Delete))
             }
-            NoteEditFile::Move(target) => {
-                let to = self.note_path(target)?;
-                if self.world.notes.contains_key(&to) {
-                    let mistake = Mistake::Exists {
-                        what: "note",
-                        name: to.to_string(),
-                        help: "a note cannot be moved over another",
-                    };
-                    return Err(self.error(&target.place, mistake));
-                }
-                if let Some(note) = self.world.notes.remove(&path) {
-                    self.world.notes.insert(Arc::clone(&to), note);
-                }
-                NoteEdit::Move(to)
+            NoteEditFile::Map(NoteEditMap {
+                write: Some(text),
+                to: None,
+            }) => {
+                let path = self.note_path(path)?;
+                let text = self.texts.text(text)?;
+                let note = self.world.notes.entry(Arc::clone(&path)).or_default();
+                note.0 = text.clone();
+                Ok((path, NoteEdit::Write(text)))
             }
-        };
-        Ok((path, edit))
+            NoteEditFile::Map(NoteEditMap {
+                write: None,
+                to: Some(to),
+            }) => self.move_note(path, to),
+            NoteEditFile::Map(_) => {
+                let mistake = Mistake::value("the edit", "needs exactly one of `write` and `move`");
+                Err(self.error(&edit.place, mistake))
+            }
+        }
+    }
+
+    fn move_note(
+        &mut self,
+        path: &At<String>,
+        target: &At<String>,
+    ) -> Result<(Arc<str>, NoteEdit), ScenarioError> {
+        let path = self.existing_note(path)?;
+        let to = self.note_path(target)?;
+        if self.world.notes.contains_key(&to) {
+            let mistake = Mistake::Exists {
+                what: "note",
+                name: to.to_string(),
+                help: "a note cannot be moved over another",
+            };
+            return Err(self.error(&target.place, mistake));
+        }
+        if let Some(note) = self.world.notes.remove(&path) {
+            self.world.notes.insert(Arc::clone(&to), note);
+        }
+        Ok((path, NoteEdit::Move(to)))
     }
 
     fn page_step(

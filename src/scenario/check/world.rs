@@ -26,6 +26,10 @@ pub(super) struct World {
     pub(super) web_search: Option<Text>,
     /// Memory tool guard.
     pub(super) memory_guard: Option<Text>,
+    /// Whether the skills catalogue has entries.
+    pub(super) skills: bool,
+    /// Parts under keys that no registry knows.
+    pub(super) other: BTreeMap<Arc<str>, Text>,
     /// Names of the tools.
     pub(super) tools: Vec<Arc<str>>,
     /// Whether each turn so far has a tool loop.

@@ -3,7 +3,7 @@
 //! Doc comments here become the descriptions in the JSON schema, which editors
 //! show. Names, files and numbers are checked later, in `check`.
 
-use super::steps::StepFile;
+use super::steps::StepEntry;
 use super::yaml::{At, Entries, EntriesVisitor};
 use crate::chat::{MarkerRule, SummaryPlace, TailPlace, Ttl};
 use crate::context::configuration::{External, MemoryForm, Reasoning};
@@ -55,7 +55,7 @@ pub(in crate::scenario) struct ScenarioFile {
     #[serde(default)]
     pub(in crate::scenario) configurations: Entries<At<ConfigurationFile>>,
     /// What happens, in order.
-    pub(in crate::scenario) steps: At<Vec<At<StepFile>>>,
+    pub(in crate::scenario) steps: At<Vec<At<StepEntry>>>,
 }
 
 /// When and where the scenario begins.

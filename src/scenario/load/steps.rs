@@ -5,9 +5,52 @@ use super::yaml::{At, Entries};
 use crate::context::view::{ChainKind, CompactionMode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use std::borrow::Cow;
 use std::fmt;
+
+/// A step: a map with one key. Only a map: the derived enum would also take a
+/// bare word, and then the next entry of the list as its content.
+#[derive(Debug)]
+pub(in crate::scenario) struct StepEntry(pub(in crate::scenario) StepFile);
+
+/// What the known keys are said to be where a step has a second kind.
+pub(super) const SECOND_KIND: &[&str] = &["-"];
+
+struct StepVisitor;
+
+impl<'de> Visitor<'de> for StepVisitor {
+    type Value = StepEntry;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a step like `user: {...}`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let step = StepFile::deserialize(MapAccessDeserializer::new(&mut map))?;
+        match map.next_key::<String>()? {
+            None => Ok(StepEntry(step)),
+            Some(key) => Err(A::Error::unknown_field(&key, SECOND_KIND)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for StepEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StepVisitor)
+    }
+}
+
+impl JsonSchema for StepEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Step".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        StepFile::json_schema(generator)
+    }
+}
 
 /// One thing that the person, the product or the world does.
 // Externally tagged (`- user: ...`): an internal tag makes serde buffer the map,
@@ -57,10 +100,46 @@ pub(in crate::scenario) enum StepFile {
     Subagent(SubagentFile),
 }
 
-/// Nothing to say: `{}`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(in crate::scenario) struct NothingFile {}
+/// Nothing to say: `{}`, or nothing at all.
+#[derive(Debug)]
+pub(in crate::scenario) struct NothingFile;
+
+struct NothingVisitor;
+
+impl<'de> Visitor<'de> for NothingVisitor {
+    type Value = NothingFile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`{}`")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(NothingFile)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        match map.next_key::<String>()? {
+            None => Ok(NothingFile),
+            Some(key) => Err(A::Error::unknown_field(&key, &[])),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for NothingFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NothingVisitor)
+    }
+}
+
+impl JsonSchema for NothingFile {
+    fn schema_name() -> Cow<'static, str> {
+        "Nothing".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["object", "null"], "maxProperties": 0})
+    }
+}
 
 /// A message of the person.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -200,18 +279,65 @@ pub(in crate::scenario) struct MemoryFile {
     pub(in crate::scenario) remove: Vec<At<String>>,
 }
 
-/// An edit of one note.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+/// An edit of one note: `touch`, `delete`, or a map of one of the others.
+#[derive(Debug)]
 pub(in crate::scenario) enum NoteEditFile {
-    /// New text; creates the note where it does not exist.
-    Write(At<TextFile>),
     /// Only the modification time changes.
     Touch,
     /// The note goes.
     Delete,
+    /// One of the others.
+    Map(NoteEditMap),
+}
+
+/// Exactly one of `write` and `move`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct NoteEditMap {
+    /// New text; creates the note where it does not exist.
+    pub(in crate::scenario) write: Option<At<TextFile>>,
     /// The note gets another path.
-    Move(At<String>),
+    #[serde(rename = "move")]
+    pub(in crate::scenario) to: Option<At<String>>,
+}
+
+struct NoteEditVisitor;
+
+impl<'de> Visitor<'de> for NoteEditVisitor {
+    type Value = NoteEditFile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`touch`, `delete`, `{write: ...}` or `{move: ...}`")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
+        match word {
+            "touch" => Ok(NoteEditFile::Touch),
+            "delete" => Ok(NoteEditFile::Delete),
+            _ => Err(E::unknown_variant(word, &["touch", "delete"])),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        NoteEditMap::deserialize(MapAccessDeserializer::new(map)).map(NoteEditFile::Map)
+    }
+}
+
+impl<'de> Deserialize<'de> for NoteEditFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NoteEditVisitor)
+    }
+}
+
+impl JsonSchema for NoteEditFile {
+    fn schema_name() -> Cow<'static, str> {
+        "NoteEdit".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let map = generator.subschema_for::<NoteEditMap>();
+        json_schema!({"anyOf": [{"enum": ["touch", "delete"]}, map]})
+    }
 }
 
 /// A compaction.
@@ -264,7 +390,7 @@ pub(in crate::scenario) struct ApproveFile {
     pub(in crate::scenario) turn: Option<At<TurnFile>>,
     /// What happens before it resumes.
     #[serde(default, rename = "while")]
-    pub(in crate::scenario) during: Vec<At<StepFile>>,
+    pub(in crate::scenario) during: Vec<At<StepEntry>>,
 }
 
 /// An isolated helper.

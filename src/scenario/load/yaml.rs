@@ -3,6 +3,7 @@
 //! Invariants: every value that a later check may refuse carries the place where
 //! it stands; no error of the YAML crate leaves this file untranslated.
 
+use super::steps::SECOND_KIND;
 use crate::scenario::error::{Mistake, ScenarioError};
 use miette::{NamedSource, SourceSpan};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -155,7 +156,7 @@ impl<T: JsonSchema> JsonSchema for Entries<T> {
 pub(in crate::scenario) fn read<T: DeserializeOwned>(source: &Source) -> Result<T, ScenarioError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_documents: 1,
+            max_documents: 2,
             max_events: 4_000_000,
             max_nodes: 1_000_000,
         },
@@ -166,7 +167,7 @@ pub(in crate::scenario) fn read<T: DeserializeOwned>(source: &Source) -> Result<
         let error = error.without_snippet();
         let place = error
             .location()
-            .and_then(|location| place(&location))
+            .and_then(|location| place(&location).or_else(|| line_and_column(&location, source)))
             .unwrap_or(0..0);
         let mistake = translate(error, source.slice(&place));
         source.error(clamped(place, source.text()), mistake)
@@ -187,10 +188,25 @@ fn place(location: &Location) -> Option<Range<usize>> {
     Some(start..start.saturating_add(length))
 }
 
+/// Where the parser says only line and column, in characters from 1.
+fn line_and_column(location: &Location, source: &Source) -> Option<Range<usize>> {
+    let line = usize::try_from(location.line()).ok()?.checked_sub(1)?;
+    let column = usize::try_from(location.column()).ok()?.checked_sub(1)?;
+    let text = source.text();
+    let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let behind = text.get(start..)?.lines().next().unwrap_or_default();
+    let within = behind.char_indices().nth(column);
+    let at = start + within.map_or(behind.len(), |(at, _)| at);
+    Some(at..at)
+}
+
 /// What an error of the YAML crate means to the writer of a scenario; `found` is
 /// the text that it points at.
 fn translate(error: &YamlError, found: &str) -> Mistake {
     match error {
+        YamlError::SerdeUnknownField { expected, .. } if expected == SECOND_KIND => {
+            Mistake::TwoKinds
+        }
         YamlError::SerdeUnknownField {
             field, expected, ..
         } => Mistake::UnknownKey {
@@ -201,7 +217,12 @@ fn translate(error: &YamlError, found: &str) -> Mistake {
             variant, expected, ..
         } => {
             let (name, known) = (variant.clone(), expected.clone());
-            if known.contains(&"regenerate") {
+            if found.is_empty() {
+                Mistake::WrongType {
+                    expected: "a name".to_owned(),
+                    found: Some("nothing".to_owned()),
+                }
+            } else if known.contains(&"regenerate") {
                 Mistake::UnknownStep { name, known }
             } else {
                 Mistake::UnknownWord { name, known }
@@ -222,7 +243,7 @@ fn translate(error: &YamlError, found: &str) -> Mistake {
             ..
         } => Mistake::WrongType {
             expected: expected.clone(),
-            found: Some(unexpected.clone()),
+            found: Some(node(unexpected).to_owned()),
         },
         YamlError::InvalidScalar { ty, .. } => Mistake::WrongType {
             expected: scalar(ty).to_owned(),
@@ -241,7 +262,6 @@ fn translate(error: &YamlError, found: &str) -> Mistake {
             expected: "a map with one key".to_owned(),
             found: short(found),
         },
-        YamlError::ExpectedMappingEndAfterEnumVariantValue { .. } => Mistake::TwoKinds,
         YamlError::AliasError { error, .. } => translate(error, found),
         YamlError::Budget { .. } => Mistake::TooLarge {
             what: "the document".to_owned(),
@@ -249,6 +269,9 @@ fn translate(error: &YamlError, found: &str) -> Mistake {
         },
         YamlError::MultipleDocuments { .. } => Mistake::Yaml {
             said: "a second document; a file holds one scenario".to_owned(),
+        },
+        YamlError::Eof { .. } => Mistake::Yaml {
+            said: "the file is empty or ends in the middle".to_owned(),
         },
         YamlError::Message { msg, .. } => Mistake::Yaml { said: msg.clone() },
         other => Mistake::Yaml {
@@ -268,15 +291,21 @@ fn scalar(ty: &str) -> &str {
 
 fn node(expected: &str) -> &str {
     match expected {
-        "mapping start" | "mapping" => "a map",
+        "mapping start" | "mapping" | "map" => "a map",
         "sequence start" | "sequence" => "a list",
+        "unit value" => "nothing",
         "string scalar" | "scalar" => "a single value",
         other => other,
     }
 }
 
-/// The first line of `found`, in backticks; `None` where nothing stands there.
+/// What stands there, for a message; `None` where nothing does.
 fn short(found: &str) -> Option<String> {
+    match found.chars().next()? {
+        '{' => return Some("a map".to_owned()),
+        '[' | '-' => return Some("a list".to_owned()),
+        _ => {}
+    }
     let line = found.lines().next().unwrap_or_default().trim();
     let cut: String = line.chars().take(40).collect();
     (!cut.is_empty()).then(|| format!("`{cut}`"))
