@@ -87,7 +87,7 @@ pub(super) fn scene(figure: &PrefixMap) -> Scene {
         return frame::nothing(scene, &figure.note);
     };
     let sources = sources(figure);
-    let mut top = key(&mut scene, &sources) + 6.0;
+    let mut top = key(&mut scene, figure, &sources) + 6.0;
     let turns = panels().flat_map(|panel| &panel.rows);
     let gutter = turns
         .map(|row| width(&row.turn, 12.0, false))
@@ -129,7 +129,14 @@ fn sources(figure: &PrefixMap) -> Vec<&str> {
     all
 }
 
-fn key(scene: &mut Scene, sources: &[&str]) -> f64 {
+/// Explains the signs, and the colours and numbers of the sources that some row has.
+fn key(scene: &mut Scene, figure: &PrefixMap, sources: &[&str]) -> f64 {
+    let rows = || figure.panels.iter().flat_map(|panel| &panel.rows);
+    let has = |index: &usize| {
+        let mut spans = rows().flat_map(|row| &row.spans);
+        spans.any(|span| span.source == sources[*index])
+    };
+    let used: Vec<usize> = (0..sources.len()).filter(has).collect();
     let signs = [
         "read from cache",
         "computed",
@@ -150,10 +157,24 @@ fn key(scene: &mut Scene, sources: &[&str]) -> f64 {
             ),
         },
     );
-    frame::key(scene, top, sources, |scene, index, area| {
-        scene.shape(Shape::Fill(area, colour::source(index)));
+    let names: Vec<&str> = used.iter().map(|index| sources[*index]).collect();
+    frame::key(scene, top, &names, |scene, index, area| {
+        let colour = colour::source(used[index]);
+        scene.shape(Shape::Fill(area, colour));
         scene.shape(Shape::Outline(area, MUTED));
+        scene.label(number(used[index], area).colour(colour.text_on()));
     })
+}
+
+/// The number of a source, which stands for its name where that has no room.
+fn number(index: usize, area: Area) -> Label {
+    centred(&(index + 1).to_string(), area)
+}
+
+fn centred(text: &str, area: Area) -> Label {
+    let x = f64::midpoint(area.left, area.right);
+    let y = f64::midpoint(area.top, area.bottom);
+    Label::new(text, x, y).size(11.0).anchor(Anchor::Middle)
 }
 
 /// A bar through the row with a triangle on top, with a light rim.
@@ -226,11 +247,9 @@ impl Map<'_> {
         read: Option<u64>,
         (top, bottom): (f64, f64),
     ) {
-        let index = self
-            .sources
-            .iter()
-            .position(|source| *source == span.source);
-        let colour = colour::source(index.unwrap_or(0));
+        let position = |source: &&str| *source == span.source;
+        let index = self.sources.iter().position(position).unwrap_or(0);
+        let colour = colour::source(index);
         let area = |from: u64, to: u64| Area {
             left: self.x(from),
             top,
@@ -239,7 +258,7 @@ impl Map<'_> {
         };
         let Some(read) = read else {
             scene.shape(Shape::Outline(area(from, to), colour));
-            return name(scene, span, area(from, to), None);
+            return name(scene, (&span.source, index), area(from, to), None);
         };
         let cut = read.clamp(from, to);
         let (solid, rest) = (area(from, cut), area(cut, to));
@@ -251,9 +270,9 @@ impl Map<'_> {
             scene.rule((solid.left, top), (solid.left, bottom), PAPER);
         }
         if solid.width() >= rest.width() {
-            name(scene, span, solid, Some(colour));
+            name(scene, (&span.source, index), solid, Some(colour));
         } else {
-            name(scene, span, rest, None);
+            name(scene, (&span.source, index), rest, None);
         }
     }
 
@@ -300,33 +319,27 @@ fn merged(spans: &[Span]) -> Vec<Span> {
     out
 }
 
-/// Writes the source into its span where there is room; on hatching, on a patch of paper.
-fn name(scene: &mut Scene, span: &Span, area: Area, solid: Option<Colour>) {
-    let middle = (
-        f64::midpoint(area.left, area.right),
-        f64::midpoint(area.top, area.bottom),
-    );
-    let label = Label::new(&span.source, middle.0, middle.1)
-        .size(11.0)
-        .anchor(Anchor::Middle);
-    let bounds = label.bounds();
-    if bounds.width() + 10.0 > area.width() {
+/// Writes the source into its span, or its number, as there is room; on hatching, on a patch of
+/// paper.
+fn name(scene: &mut Scene, (source, index): (&str, usize), area: Area, solid: Option<Colour>) {
+    let fits = |label: &Label| label.bounds().width() + 6.0 <= area.width();
+    let whole = Some(centred(source, area)).filter(fits);
+    let Some(label) = whole.or_else(|| Some(number(index, area)).filter(fits)) else {
         return;
-    }
+    };
     if let Some(colour) = solid {
         scene.label(label.colour(colour.text_on()));
-    } else {
-        scene.shape(Shape::Fill(
-            Area {
-                left: bounds.left - 2.0,
-                right: bounds.right + 2.0,
-                top: area.top + 1.0,
-                bottom: area.bottom - 1.0,
-            },
-            PAPER,
-        ));
-        scene.label(label);
+        return;
     }
+    let bounds = label.bounds();
+    let patch = Area {
+        left: bounds.left - 1.0,
+        right: bounds.right + 1.0,
+        top: area.top + 1.0,
+        bottom: area.bottom - 1.0,
+    };
+    scene.shape(Shape::Fill(patch, PAPER));
+    scene.label(label);
 }
 
 /// What stands beside a row.

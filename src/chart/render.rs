@@ -15,7 +15,7 @@ use plotters::style::{
     Color as _, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle, register_font,
 };
 use std::fmt::Write as _;
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 /// The shipped font first, then what looks most like it.
 const FAMILY: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
@@ -60,13 +60,37 @@ fn font(size: f64, bold: bool) -> FontDesc<'static> {
 
 /// Width of `text` in the shipped font at `size` pixels to the em.
 ///
-/// Measured large and scaled down, since the library rounds to whole pixels.
+/// The sum of its letters: the shipped font has no kerning that the rasteriser would use. A
+/// letter's width is measured once, since laying out measures the same letters again and again.
 pub(super) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
+    static ASCII: OnceLock<[[f64; 128]; 2]> = OnceLock::new();
+    let known = ASCII.get_or_init(|| {
+        let table = |bold| std::array::from_fn(|code| letter_width(u8_letter(code), bold));
+        [table(false), table(true)]
+    });
+    let em: f64 = text
+        .chars()
+        .map(
+            |letter| match known[usize::from(bold)].get(letter as usize) {
+                Some(width) => *width,
+                None => letter_width(letter, bold),
+            },
+        )
+        .sum();
+    em * size
+}
+
+fn u8_letter(code: usize) -> char {
+    u8::try_from(code).map_or(' ', char::from)
+}
+
+/// Width of one letter in em, measured large, since the library rounds to whole pixels.
+fn letter_width(letter: char, bold: bool) -> f64 {
     const LARGE: f64 = 1000.0;
     fonts();
     font(LARGE * PNG_EM, bold)
-        .box_size(text)
-        .map_or(0.0, |(width, _)| f64::from(width) * size / LARGE)
+        .box_size(letter.encode_utf8(&mut [0; 4]))
+        .map_or(0.0, |(width, _)| f64::from(width) / LARGE)
 }
 
 /// The scene as an SVG document that also reads on a dark page.

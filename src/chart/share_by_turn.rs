@@ -253,8 +253,14 @@ fn ends(scene: &mut Scene, axis: &Axis, series: &[Series], names: &[Vec<String>]
         let colour = colour::configuration(index);
         if let Some((turn, share)) = last_share(series) {
             let end = (axis.x(f64::from(turn)) + 6.0, axis.y(share));
-            let path = vec![end, (axis.plot.right + 4.0, end.1), (x - 9.0, y)];
-            scene.shape(Shape::Line(path, colour, 1));
+            let edge = axis.plot.right + 4.0;
+            // Dashes: it leads from a line to its name and is not a part of the line.
+            let mut from = end.0;
+            while from < edge {
+                scene.rule((from, end.1), ((from + 3.0).min(edge), end.1), colour);
+                from += 6.0;
+            }
+            scene.shape(Shape::Line(vec![(edge, end.1), (x - 9.0, y)], colour, 1));
         }
         scene.shape(Shape::Mark((x - 4.0, y), marker(index), colour));
         let lines = &names[index];

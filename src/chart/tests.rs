@@ -5,6 +5,7 @@ use super::scene::{Label, Scene};
 use super::share_by_group::{Bar, Group};
 use super::share_by_turn::{Event, Point, Series};
 use super::*;
+use proptest::prelude::*;
 
 const LONG: &str = "turn-context-with-a-name-that-has-sixty-characters-in-itself";
 
@@ -295,22 +296,23 @@ fn figures() -> Vec<(String, Figure)> {
 #[test]
 fn no_label_is_cut_and_none_covers_another() {
     for (case, figure) in figures() {
-        let scene = figure.scene();
-        for (index, label) in scene.labels.iter().enumerate() {
-            let own = label.bounds();
-            assert!(
-                inside(&scene, label),
-                "{case}: `{}` is cut: {own:?}",
-                label.text
-            );
-            for other in &scene.labels[index + 1..] {
-                assert!(
-                    !own.overlaps(other.bounds()),
-                    "{case}: `{}` covers `{}`",
-                    label.text,
-                    other.text
-                );
-            }
+        readable(&case, &figure);
+    }
+}
+
+/// Asserts that every label is inside the picture and no two have a place in common.
+fn readable(case: &str, figure: &Figure) {
+    let scene = figure.scene();
+    for (index, label) in scene.labels.iter().enumerate() {
+        let own = label.bounds();
+        assert!(
+            inside(&scene, label),
+            "{case}: `{}` is cut: {own:?}",
+            label.text
+        );
+        for other in &scene.labels[index + 1..] {
+            let covers = own.overlaps(other.bounds());
+            assert!(!covers, "{case}: `{}` covers `{}`", label.text, other.text);
         }
     }
 }
@@ -436,4 +438,56 @@ fn markup_in_names_stays_text() {
     )];
     let svg = by_group(vec![group("<b>", bars)]).svg().expect("svg");
     assert!(!svg.contains("<script") && !svg.contains("<b>") && !svg.contains('\u{1}'));
+}
+#[test]
+fn a_small_picture_is_this_document() {
+    let (_, figure) = group_figures().remove(1);
+    insta::assert_snapshot!("share_by_group_one_bar", figure.svg().expect("svg"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_label_is_cut_whatever_the_lines_and_events(
+        names in proptest::collection::vec("[ -~µ→]{0,70}", 0..10),
+        shares in proptest::collection::vec(proptest::option::of(0.0..=1.0), 1..40),
+        events in proptest::collection::vec((1_u32..50, "[ -~]{0,90}"), 0..12),
+    ) {
+        let lines = names.iter().enumerate().map(|(shift, name)| {
+            let turns = shares.iter().skip(shift).copied().collect();
+            series(name, turns)
+        });
+        let events: Vec<_> = events.iter().map(|(turn, label)| (*turn, label.as_str())).collect();
+        readable("lines", &by_turn(lines.collect(), &events));
+    }
+
+    #[test]
+    fn no_label_is_cut_whatever_the_bars(
+        bars in proptest::collection::vec(
+            ("[ -~]{0,70}", proptest::option::of(0.0..=1.0), proptest::option::of(0.0..=0.5),
+             proptest::option::of(0.0..=1.0)),
+            0..12,
+        ),
+        name in "[ -~]{0,150}",
+    ) {
+        let bars = bars.into_iter().map(|(name, share, half, achievable)| bar(&name, share, half, achievable));
+        readable("bars", &by_group(vec![group(&name, bars.collect())]));
+    }
+
+    #[test]
+    fn no_label_is_cut_whatever_the_prompts(
+        rows in proptest::collection::vec(
+            (proptest::collection::vec(("[a-z]{1,70}", 0_u64..5_000), 0..12), proptest::option::of(0_u64..20_000), "[ -~]{0,80}"),
+            0..6,
+        ),
+    ) {
+        let rows = rows.into_iter().enumerate().map(|(turn, (spans, read, cause))| Row {
+            turn: (turn + 1).to_string(),
+            broke: read.map(|at| Break { source: cause.clone(), at, cause }),
+            spans: spans.iter().map(|(source, tokens)| span(source, *tokens)).collect(),
+            read,
+        });
+        readable("prompts", &map(vec![("dev", rows.collect())]));
+    }
 }
