@@ -61,7 +61,7 @@ pub(super) fn nothing(mut scene: Scene, note: &Note) -> Scene {
     ));
     let label = Label::new(WORDS, WIDTH / 2.0, top + 40.0).size(14.0);
     scene.label(label.anchor(Anchor::Middle));
-    WORDS.clone_into(&mut scene.description);
+    scene.description.push_str(WORDS);
     finish(scene, top + 80.0, note)
 }
 

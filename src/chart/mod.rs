@@ -13,7 +13,9 @@
 //! that was not measured is not drawn as 0.
 
 mod colour;
+mod document;
 mod frame;
+mod geometry;
 mod note;
 pub mod prefix_map;
 mod render;

@@ -2,12 +2,15 @@
 //! by source; solid what was read from cache, hatched what was computed, and a
 //! mark where the prompt left the path of the earlier one.
 
-use super::colour::{self, Colour, INK, MUTED, PAPER};
-use super::frame::{self, LEADING, MARGIN, WIDTH, on_scale, percent};
-use super::scene::{Anchor, Area, Label, Scene, Shape};
-use super::text::{width, wrap};
+mod row;
+
+use super::colour::{self, MUTED};
+use super::frame::{self, MARGIN, WIDTH, percent};
+use super::scene::{Scene, Shape};
+use super::text::width;
 use super::{Chart, Note};
 use crate::units::grouped;
+use row::{Map, SAYS, break_mark, number};
 use serde::{Deserialize, Serialize};
 
 /// This chart's line in the list.
@@ -72,9 +75,6 @@ pub struct Break {
     pub cause: String,
 }
 
-const BAR: f64 = 18.0;
-const SAYS: f64 = 236.0;
-
 /// Lays the figure out.
 pub(super) fn scene(figure: &PrefixMap) -> Scene {
     let mut scene = frame::start(
@@ -87,7 +87,7 @@ pub(super) fn scene(figure: &PrefixMap) -> Scene {
         return frame::nothing(scene, &figure.note);
     };
     let sources = sources(figure);
-    let mut top = key(&mut scene, &sources) + 6.0;
+    let mut top = key(&mut scene, figure, &sources) + 6.0;
     let turns = panels().flat_map(|panel| &panel.rows);
     let gutter = turns
         .map(|row| width(&row.turn, 12.0, false))
@@ -129,7 +129,14 @@ fn sources(figure: &PrefixMap) -> Vec<&str> {
     all
 }
 
-fn key(scene: &mut Scene, sources: &[&str]) -> f64 {
+/// Explains the signs, and the colours and numbers of the sources that some row has.
+fn key(scene: &mut Scene, figure: &PrefixMap, sources: &[&str]) -> f64 {
+    let rows = || figure.panels.iter().flat_map(|panel| &panel.rows);
+    let has = |index: &usize| {
+        let mut spans = rows().flat_map(|row| &row.spans);
+        spans.any(|span| span.source == sources[*index])
+    };
+    let used: Vec<usize> = (0..sources.len()).filter(has).collect();
     let signs = [
         "read from cache",
         "computed",
@@ -150,183 +157,13 @@ fn key(scene: &mut Scene, sources: &[&str]) -> f64 {
             ),
         },
     );
-    frame::key(scene, top, sources, |scene, index, area| {
-        scene.shape(Shape::Fill(area, colour::source(index)));
+    let names: Vec<&str> = used.iter().map(|index| sources[*index]).collect();
+    frame::key(scene, top, &names, |scene, index, area| {
+        let colour = colour::source(used[index]);
+        scene.shape(Shape::Fill(area, colour));
         scene.shape(Shape::Outline(area, MUTED));
+        scene.label(number(used[index], area).colour(colour.text_on()));
     })
-}
-
-/// A bar through the row with a triangle on top, with a light rim.
-fn break_mark(scene: &mut Scene, x: f64, top: f64, bottom: f64) {
-    let x = x.round();
-    let bar = |half: f64| Area {
-        left: x - half,
-        top: top - 2.0,
-        right: x + half,
-        bottom: bottom + 2.0,
-    };
-    scene.shape(Shape::Fill(bar(3.0), PAPER));
-    scene.shape(Shape::Fill(bar(1.5), INK));
-    scene.shape(Shape::Polygon(
-        vec![(x - 5.0, top - 4.0), (x + 5.0, top - 4.0), (x, top + 4.0)],
-        INK,
-    ));
-}
-
-/// The scale that all panels share.
-struct Map<'a> {
-    left: f64,
-    right: f64,
-    tokens: u64,
-    sources: &'a [&'a str],
-}
-
-impl Map<'_> {
-    fn x(&self, tokens: u64) -> f64 {
-        on_scale(tokens as f64 / self.tokens as f64, self.left, self.right).round()
-    }
-
-    fn panel(&self, scene: &mut Scene, panel: &Panel, top: f64) -> f64 {
-        let lines = wrap(&panel.configuration, 14.0, true, WIDTH - 2.0 * MARGIN);
-        let y = top + 14.0;
-        scene.lines(&lines, &Label::new("", MARGIN, y).size(14.0).bold(), 18.0);
-        let mut next = y + lines.len() as f64 * 18.0 - 8.0;
-        for row in &panel.rows {
-            next = self.row(scene, row, next);
-        }
-        next + 8.0
-    }
-
-    fn row(&self, scene: &mut Scene, row: &Row, top: f64) -> f64 {
-        let says = wrap(&says(row), 12.0, false, SAYS - 14.0);
-        let height = (says.len() as f64 * LEADING).max(BAR) + 8.0;
-        let middle = (top + height / 2.0).round();
-        let (upper, lower) = (middle - BAR / 2.0, middle + BAR / 2.0);
-        let turn = Label::new(&row.turn, self.left - 10.0, middle);
-        scene.label(turn.anchor(Anchor::End));
-        let first = middle - (says.len() - 1) as f64 * LEADING / 2.0;
-        scene.lines(&says, &Label::new("", self.right + 14.0, first), LEADING);
-        let mut from = 0;
-        for span in merged(&row.spans) {
-            let to = from + span.tokens;
-            self.span(scene, &span, (from, to), row.read, (upper, lower));
-            from = to;
-        }
-        if let Some(broke) = &row.broke {
-            break_mark(scene, self.x(broke.at), upper, lower);
-        }
-        top + height
-    }
-
-    fn span(
-        &self,
-        scene: &mut Scene,
-        span: &Span,
-        (from, to): (u64, u64),
-        read: Option<u64>,
-        (top, bottom): (f64, f64),
-    ) {
-        let index = self
-            .sources
-            .iter()
-            .position(|source| *source == span.source);
-        let colour = colour::source(index.unwrap_or(0));
-        let area = |from: u64, to: u64| Area {
-            left: self.x(from),
-            top,
-            right: self.x(to),
-            bottom,
-        };
-        let Some(read) = read else {
-            scene.shape(Shape::Outline(area(from, to), colour));
-            return name(scene, span, area(from, to), None);
-        };
-        let cut = read.clamp(from, to);
-        let (solid, rest) = (area(from, cut), area(cut, to));
-        if rest.width() > 0.0 {
-            scene.shape(Shape::Hatch(rest, colour));
-        }
-        if solid.width() > 0.0 {
-            scene.shape(Shape::Fill(solid, colour));
-            scene.rule((solid.left, top), (solid.left, bottom), PAPER);
-        }
-        if solid.width() >= rest.width() {
-            name(scene, span, solid, Some(colour));
-        } else {
-            name(scene, span, rest, None);
-        }
-    }
-
-    /// A scale of tokens, with its name.
-    fn axis(&self, scene: &mut Scene, top: f64) -> f64 {
-        let step = step(self.tokens);
-        scene.rule((self.left, top), (self.right, top), INK);
-        let mut at = 0;
-        while at <= self.tokens {
-            let x = self.x(at);
-            scene.rule((x, top), (x, top + 4.0), INK);
-            let label = Label::new(&grouped(at), x, top + 14.0);
-            scene.label(label.anchor(Anchor::Middle).muted());
-            at += step;
-        }
-        let label = Label::new("tokens from the start of the prompt", self.left, top + 32.0);
-        scene.label(label.muted());
-        top + 38.0
-    }
-}
-
-/// A round distance for at most eight ticks.
-fn step(tokens: u64) -> u64 {
-    let mut scale = 1;
-    loop {
-        for round in [1, 2, 5] {
-            if tokens / (round * scale) <= 7 {
-                return round * scale;
-            }
-        }
-        scale *= 10;
-    }
-}
-
-/// Neighbours from the same source as one: a seam between two messages says nothing here.
-fn merged(spans: &[Span]) -> Vec<Span> {
-    let mut out: Vec<Span> = Vec::new();
-    for span in spans {
-        match out.last_mut() {
-            Some(last) if last.source == span.source => last.tokens += span.tokens,
-            _ => out.push(span.clone()),
-        }
-    }
-    out
-}
-
-/// Writes the source into its span where there is room; on hatching, on a patch of paper.
-fn name(scene: &mut Scene, span: &Span, area: Area, solid: Option<Colour>) {
-    let middle = (
-        f64::midpoint(area.left, area.right),
-        f64::midpoint(area.top, area.bottom),
-    );
-    let label = Label::new(&span.source, middle.0, middle.1)
-        .size(11.0)
-        .anchor(Anchor::Middle);
-    let bounds = label.bounds();
-    if bounds.width() + 10.0 > area.width() {
-        return;
-    }
-    if let Some(colour) = solid {
-        scene.label(label.colour(colour.text_on()));
-    } else {
-        scene.shape(Shape::Fill(
-            Area {
-                left: bounds.left - 2.0,
-                right: bounds.right + 2.0,
-                top: area.top + 1.0,
-                bottom: area.bottom - 1.0,
-            },
-            PAPER,
-        ));
-        scene.label(label);
-    }
 }
 
 /// What stands beside a row.

@@ -7,15 +7,16 @@
 //! Invariant: the same scene gives the same bytes.
 
 use super::ChartError;
-use super::colour::{Colour, DARK, PAPER};
+use super::colour::{Colour, PAPER};
+use super::document::accessible;
+use super::geometry::{corners, hatch};
 use super::scene::{Anchor, Area, Label, Marker, Scene, Shape};
 use plotters::prelude::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{
     Color as _, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle, register_font,
 };
-use std::fmt::Write as _;
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 /// The shipped font first, then what looks most like it.
 const FAMILY: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
@@ -60,13 +61,37 @@ fn font(size: f64, bold: bool) -> FontDesc<'static> {
 
 /// Width of `text` in the shipped font at `size` pixels to the em.
 ///
-/// Measured large and scaled down, since the library rounds to whole pixels.
+/// The sum of its letters: the shipped font has no kerning that the rasteriser would use. A
+/// letter's width is measured once, since laying out measures the same letters again and again.
 pub(super) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
+    static ASCII: OnceLock<[[f64; 128]; 2]> = OnceLock::new();
+    let known = ASCII.get_or_init(|| {
+        let table = |bold| std::array::from_fn(|code| letter_width(u8_letter(code), bold));
+        [table(false), table(true)]
+    });
+    let em: f64 = text
+        .chars()
+        .map(
+            |letter| match known[usize::from(bold)].get(letter as usize) {
+                Some(width) => *width,
+                None => letter_width(letter, bold),
+            },
+        )
+        .sum();
+    em * size
+}
+
+fn u8_letter(code: usize) -> char {
+    u8::try_from(code).map_or(' ', char::from)
+}
+
+/// Width of one letter in em, measured large, since the library rounds to whole pixels.
+fn letter_width(letter: char, bold: bool) -> f64 {
     const LARGE: f64 = 1000.0;
     fonts();
     font(LARGE * PNG_EM, bold)
-        .box_size(text)
-        .map_or(0.0, |(width, _)| f64::from(width) * size / LARGE)
+        .box_size(letter.encode_utf8(&mut [0; 4]))
+        .map_or(0.0, |(width, _)| f64::from(width) / LARGE)
 }
 
 /// The scene as an SVG document that also reads on a dark page.
@@ -211,6 +236,23 @@ fn shape<B: DrawingBackend>(on: &mut B, shape: &Shape, brush: &Brush) -> Result<
     }
 }
 
+/// Half the width of a marker.
+const R: f64 = 4.0;
+const SQUARE: &[(f64, f64)] = &[
+    (-1.0, -1.0),
+    (1.0, -1.0),
+    (1.0, 1.0),
+    (-1.0, 1.0),
+    (-1.0, -1.0),
+];
+const DIAMOND: &[(f64, f64)] = &[
+    (0.0, -1.4),
+    (1.4, 0.0),
+    (0.0, 1.4),
+    (-1.4, 0.0),
+    (0.0, -1.4),
+];
+
 fn mark<B: DrawingBackend>(
     on: &mut B,
     (x, y): (f64, f64),
@@ -218,7 +260,6 @@ fn mark<B: DrawingBackend>(
     colour: Colour,
     brush: &Brush,
 ) -> Result<(), ChartError> {
-    const R: f64 = 4.0;
     let around = |offsets: &[(f64, f64)]| -> Vec<(i32, i32)> {
         let points: Vec<_> = offsets
             .iter()
@@ -226,20 +267,6 @@ fn mark<B: DrawingBackend>(
             .collect();
         brush.path(&points)
     };
-    const SQUARE: &[(f64, f64)] = &[
-        (-1.0, -1.0),
-        (1.0, -1.0),
-        (1.0, 1.0),
-        (-1.0, 1.0),
-        (-1.0, -1.0),
-    ];
-    const DIAMOND: &[(f64, f64)] = &[
-        (0.0, -1.4),
-        (1.4, 0.0),
-        (0.0, 1.4),
-        (-1.4, 0.0),
-        (0.0, -1.4),
-    ];
     let thick = brush.stroke(colour, 2);
     match kind {
         Marker::Disc => {
@@ -281,89 +308,4 @@ fn label<B: DrawingBackend>(on: &mut B, label: &Label, brush: &Brush) -> Result<
         .pos(Pos::new(side, VPos::Center));
     let at = brush.at((label.x, label.y + label.size * brush.lower));
     drawn(on.draw_text(&label.text, &style, at))
-}
-
-/// The corners of a rectangle, the first one again at the end.
-fn corners(area: Area) -> [(f64, f64); 5] {
-    [
-        (area.left, area.top),
-        (area.right, area.top),
-        (area.right, area.bottom),
-        (area.left, area.bottom),
-        (area.left, area.top),
-    ]
-}
-
-/// Slanting lines that fill a rectangle, as one path that turns at its upper and lower edge.
-///
-/// One path and not a line each, since a prefix map has hundreds of such rectangles.
-fn hatch(area: Area) -> Vec<(f64, f64)> {
-    const STEP: f64 = 5.0;
-    let height = area.bottom - area.top;
-    let mut path = Vec::new();
-    let mut foot = area.left - height + STEP;
-    let mut down = false;
-    while foot < area.right {
-        let point = |x: f64| {
-            (
-                x.clamp(area.left, area.right),
-                area.bottom - (x.clamp(area.left, area.right) - foot),
-            )
-        };
-        let (low, high) = (point(foot), point(foot + height));
-        if down {
-            path.extend([high, low]);
-        } else {
-            path.extend([low, high]);
-        }
-        down = !down;
-        foot += STEP;
-    }
-    path
-}
-
-/// Gives the document a name, a description, a role, and its colours on a dark page.
-fn accessible(svg: &str, scene: &Scene) -> String {
-    let mut dark = String::new();
-    for (light, dark_one) in DARK {
-        for property in ["fill", "stroke"] {
-            let _infallible = write!(
-                dark,
-                "svg.prefixbench [{property}=\"{}\"]{{{property}:{}}}",
-                light.hex(),
-                dark_one.hex()
-            );
-        }
-    }
-    let head = format!(
-        "<svg class=\"prefixbench\" role=\"img\" aria-label=\"{}\" ",
-        escaped(&scene.title)
-    );
-    let style = format!(
-        "<title>{}</title>\n<desc>{}</desc>\n<style>svg.prefixbench rect,svg.prefixbench line\
-         {{shape-rendering:crispEdges}}@media screen and (prefers-color-scheme:dark){{{dark}}}</style>\n",
-        escaped(&scene.title),
-        escaped(&scene.description)
-    );
-    let body = svg.replacen("<svg ", &head, 1);
-    match body.split_once(">\n") {
-        Some((open, rest)) => format!("{open}>\n{style}{rest}"),
-        None => body,
-    }
-}
-
-/// Text as it may stand in XML, in an attribute too.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            letter if letter.is_control() => out.push(' '),
-            letter => out.push(letter),
-        }
-    }
-    out
 }

@@ -219,10 +219,10 @@ fn value(scene: &mut Scene, bar: &Bar, y: f64, x: f64) {
     } else {
         Label::new(&share, x, y).size(13.0).muted()
     });
-    let mut rest = bar.achievable.map_or_else(String::new, |achievable| {
+    let of = bar.achievable.map_or_else(String::new, |achievable| {
         format!("of {} · ", percent(Some(achievable)))
     });
-    rest.push_str(&format!("n {}", crate::units::grouped(bar.requests)));
+    let rest = format!("{of}n {}", crate::units::grouped(bar.requests));
     scene.label(Label::new(&rest, x + 68.0, y).muted());
 }
 

@@ -1,11 +1,14 @@
 //! Cached share turn by turn, a line per configuration, with the scenario's
 //! events on the axis: where a line falls, the event that did it is below.
 
-use super::colour::{self, Colour, INK, MUTED};
+mod labels;
+
+use super::colour::{self, Colour, INK};
 use super::frame::{self, LEADING, MARGIN, WIDTH, percent};
 use super::scene::{Anchor, Area, Label, Scene, Shape, marker};
 use super::text::{widest, wrap};
 use super::{Chart, Note};
+use labels::{by_turn, ends, events};
 use serde::{Deserialize, Serialize};
 
 /// This chart's line in the list.
@@ -162,54 +165,6 @@ fn axes(scene: &mut Scene, axis: &Axis) {
     scene.label(Label::new("turn", plot.right + 10.0, plot.bottom + 14.0).muted());
 }
 
-/// Flags below the axis. The farther left an event is, the lower its flag where they would
-/// meet, so that no pole crosses a text. Gives the lower end of the lowest.
-fn events(scene: &mut Scene, axis: &Axis, events: &[Event]) -> f64 {
-    let top = axis.plot.bottom + 34.0;
-    let mut flags: Vec<(f64, f64)> = Vec::new();
-    let mut lowest = axis.plot.bottom + 22.0;
-    for (turn, text) in by_turn(events).into_iter().rev() {
-        let x = axis
-            .x(f64::from(turn.clamp(1, axis.last + 1)) - 0.5)
-            .round();
-        let lines = wrap(&text, 12.0, false, (WIDTH - MARGIN - x - 6.0).min(420.0));
-        let right = x + 6.0 + widest(&lines, 12.0);
-        let y = flags
-            .iter()
-            .filter(|(pole, _)| *pole <= right + 8.0)
-            .map(|(_, bottom)| *bottom)
-            .fold(top, f64::max);
-        let bottom = y + lines.len() as f64 * LEADING + 2.0;
-        scene.dashes(x, axis.plot.top, axis.plot.bottom, MUTED);
-        // Not through the numbers of the turns, which may be near.
-        scene.rule((x, axis.plot.bottom + 24.0), (x, bottom - 4.0), MUTED);
-        scene.shape(Shape::Polygon(
-            vec![
-                (x - 4.0, axis.plot.bottom + 7.0),
-                (x + 4.0, axis.plot.bottom + 7.0),
-                (x, axis.plot.bottom),
-            ],
-            INK,
-        ));
-        scene.lines(&lines, &Label::new("", x + 6.0, y + LEADING / 2.0), LEADING);
-        flags.push((x, bottom));
-        lowest = lowest.max(bottom);
-    }
-    lowest
-}
-
-/// Events of the same turn joined, in order of turns.
-fn by_turn(events: &[Event]) -> Vec<(u32, String)> {
-    let mut joined = std::collections::BTreeMap::<u32, Vec<&str>>::new();
-    for event in events {
-        joined.entry(event.turn).or_default().push(&event.label);
-    }
-    joined
-        .into_iter()
-        .map(|(turn, labels)| (turn, labels.join("; ")))
-        .collect()
-}
-
 fn line(scene: &mut Scene, axis: &Axis, series: &Series, index: usize) {
     let colour = colour::configuration(index);
     let mut path = Vec::new();
@@ -237,53 +192,6 @@ fn stroke(scene: &mut Scene, path: &mut Vec<(f64, f64)>, colour: Colour) {
     }
 }
 
-/// Names at the right, each as near to the end of its line as the others allow.
-fn ends(scene: &mut Scene, axis: &Axis, series: &[Series], names: &[Vec<String>]) {
-    let wanted: Vec<(f64, f64)> = series
-        .iter()
-        .zip(names)
-        .map(|(series, lines)| {
-            let y = last_share(series).map_or(axis.plot.bottom, |(_, share)| axis.y(share));
-            (y, lines.len() as f64 * LEADING + 4.0)
-        })
-        .collect();
-    let places = spread(&wanted, axis.plot.top - 8.0, axis.plot.bottom + 4.0);
-    let x = axis.plot.right + 28.0;
-    for (index, (series, y)) in series.iter().zip(places).enumerate() {
-        let colour = colour::configuration(index);
-        if let Some((turn, share)) = last_share(series) {
-            let end = (axis.x(f64::from(turn)) + 6.0, axis.y(share));
-            let path = vec![end, (axis.plot.right + 4.0, end.1), (x - 9.0, y)];
-            scene.shape(Shape::Line(path, colour, 1));
-        }
-        scene.shape(Shape::Mark((x - 4.0, y), marker(index), colour));
-        let lines = &names[index];
-        let first = y - (lines.len() - 1) as f64 * LEADING / 2.0;
-        scene.lines(lines, &Label::new("", x + 6.0, first), LEADING);
-    }
-}
-
-/// Moves boxes, given as middle and height, apart between `top` and `bottom`, as little and as
-/// late as possible, without changing their order; gives the new middles in the order given.
-fn spread(wanted: &[(f64, f64)], top: f64, bottom: f64) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by(|&a, &b| wanted[a].0.total_cmp(&wanted[b].0).then(a.cmp(&b)));
-    let mut places: Vec<f64> = wanted.iter().map(|(y, _)| *y).collect();
-    let mut floor = top;
-    for &index in &order {
-        let half = wanted[index].1 / 2.0;
-        places[index] = places[index].max(floor + half);
-        floor = places[index] + half;
-    }
-    let mut ceiling = bottom;
-    for &index in order.iter().rev() {
-        let half = wanted[index].1 / 2.0;
-        places[index] = places[index].min(ceiling - half);
-        ceiling = places[index] - half;
-    }
-    places
-}
-
 fn describe(figure: &ShareByTurn) -> String {
     let mut sentences: Vec<String> = figure
         .series
@@ -302,26 +210,4 @@ fn describe(figure: &ShareByTurn) -> String {
             .map(|(turn, text)| format!("Before turn {turn}: {text}.")),
     );
     sentences.join(" ")
-}
-
-#[cfg(test)]
-mod unit {
-    use super::*;
-
-    #[test]
-    fn boxes_that_fit_stay_and_others_move_apart_in_order() {
-        assert_eq!(
-            spread(&[(50.0, 10.0), (20.0, 10.0)], 0.0, 100.0),
-            [50.0, 20.0]
-        );
-        assert_eq!(
-            spread(&[(50.0, 10.0), (50.0, 10.0)], 0.0, 100.0),
-            [50.0, 60.0]
-        );
-        assert_eq!(
-            spread(&[(100.0, 10.0), (100.0, 10.0)], 0.0, 100.0),
-            [85.0, 95.0]
-        );
-        assert_eq!(spread(&[], 0.0, 100.0), Vec::<f64>::new());
-    }
 }
