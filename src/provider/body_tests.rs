@@ -113,12 +113,7 @@ fn every_span_stands_where_the_body_says_in_every_dialect() {
             assert!(placed.start >= last, "{name}: ranges follow one another");
             last = placed.end;
         }
-        assert_eq!(
-            json(&body).to_string().is_empty(),
-            false,
-            "{}",
-            dialect.name()
-        );
+        assert!(json(&body).is_object(), "{}", dialect.name());
     }
 }
 

@@ -1,0 +1,111 @@
+//! Calls beside the measured ones: `/metrics`, `/v1/models`, `/tokenize`, resets.
+
+use super::client::Client;
+use super::fault::{self, Fault, Phase};
+use super::headers::{redact, secrets};
+use super::outgoing::Header;
+use super::receive::with_headers;
+use crate::record::Outcome;
+use reqwest::RequestBuilder;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::time::timeout;
+
+/// A response in one piece.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// HTTP status, of success or not.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// The body as text; bytes that are no UTF-8 become U+FFFD.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON; `None` where it is none or the status is one of failure.
+    pub fn json(&self) -> Option<Value> {
+        let good = (200..300).contains(&self.status);
+        good.then(|| serde_json::from_slice(&self.body).ok())
+            .flatten()
+    }
+}
+
+/// A call that got no response.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct CallError {
+    /// The class.
+    pub outcome: Outcome,
+    /// What happened, in one line.
+    pub message: String,
+}
+
+impl Client {
+    /// Fetches `url`.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] where no whole response came within the limits. A status of
+    /// failure is a reply.
+    pub async fn get(&self, url: &str, headers: &[Header]) -> Result<Reply, CallError> {
+        self.call(self.http.get(url), url, headers).await
+    }
+
+    /// Posts a JSON body to `url`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::get`].
+    pub async fn post_json(
+        &self,
+        url: &str,
+        headers: &[Header],
+        body: &Value,
+    ) -> Result<Reply, CallError> {
+        let json = HeaderValue::from_static("application/json");
+        let request = self
+            .http
+            .post(url)
+            .header(CONTENT_TYPE, json)
+            .body(body.to_string());
+        self.call(request, url, headers).await
+    }
+
+    async fn call(
+        &self,
+        request: RequestBuilder,
+        url: &str,
+        headers: &[Header],
+    ) -> Result<Reply, CallError> {
+        let limit = self.settings.call;
+        let request = with_headers(request, headers);
+        let called = timeout(limit, self.exchange_whole(request, url)).await;
+        let result = called.unwrap_or_else(|_late| Err(fault::timeout(Phase::Total, limit)));
+        result.map_err(|fault| CallError {
+            outcome: fault.outcome,
+            message: redact(fault.message, &secrets(headers)),
+        })
+    }
+
+    async fn exchange_whole(&self, request: RequestBuilder, url: &str) -> Result<Reply, Fault> {
+        let broken = |phase| move |error: reqwest::Error| fault::broken(&error, phase, url);
+        let mut response = request.send().await.map_err(broken(Phase::Headers))?;
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(broken(Phase::Body))? {
+            if body.len() + chunk.len() > self.settings.max_body {
+                return Err(Fault {
+                    outcome: Outcome::TooLarge,
+                    message: format!("the answer is larger than {} bytes", self.settings.max_body),
+                });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Reply { status, body })
+    }
+}

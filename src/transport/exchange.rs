@@ -1,0 +1,334 @@
+//! What came of an attempt: the bytes understood, after the timed loop.
+
+use super::fault::Fault;
+use super::outgoing::Outgoing;
+use super::receive::Received;
+use crate::chat::ChatEvent;
+use crate::provider::sse::{SseEvent, SseLimits, SseParser, is_stream};
+use crate::provider::{self, Answer, Decoder, Dialect, MALFORMED};
+use crate::record::{Outcome, Stamps};
+use crate::units::Micros;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// One attempt, ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// When things happened. The three first ones are stamps of a stream; an
+    /// answer in one piece has none of them.
+    pub stamps: Stamps,
+    /// HTTP status, where one came.
+    pub status: Option<u16>,
+    /// Response headers worth recording.
+    pub headers: Vec<(String, String)>,
+    /// The answer as far as it came: text, reasoning, calls, counts, finish.
+    pub answer: Answer,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What went wrong, in one line; none where the outcome is ok.
+    pub error: Option<String>,
+    /// Bytes of the answer's body.
+    pub bytes_received: usize,
+    /// Data events of a stream.
+    pub events: usize,
+}
+
+impl Exchange {
+    /// How long the server asks to wait, where it says so in seconds.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let value = self.header("retry-after")?;
+        let seconds: f64 = value.trim().parse().ok()?;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+
+    /// A recorded header's value; names are lowercase.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let kept = self.headers.iter().find(|(kept, _)| kept == name);
+        kept.map(|(_, value)| value.as_str())
+    }
+}
+
+/// Parses what was received and decides how the attempt ended. `fault` is what
+/// stopped the reading, if the answer did not end by itself.
+pub(super) fn understand(
+    received: Received,
+    fault: Option<Fault>,
+    ended: Instant,
+    outgoing: &Outgoing,
+    epoch: Instant,
+    limits: SseLimits,
+) -> Exchange {
+    let since = |at: Instant| Micros::from(at.saturating_duration_since(epoch));
+    let reading = read(&received, outgoing.dialect, limits);
+    let (outcome, error) = judge(&received, fault, &reading);
+    let last = received.reads.last().map_or(ended, |&(_, at)| at);
+    let stamps = Stamps {
+        due_us: outgoing.due,
+        sent_us: received.handover.get().copied().map(since),
+        headers_us: received.headers_at.map(since),
+        first_event_us: reading.first_event.map(since),
+        first_text_us: reading.first_text.map(since),
+        first_answer_us: reading.first_answer.map(since),
+        done_us: Some(since(if outcome == Outcome::Ok { last } else { ended })),
+    };
+    Exchange {
+        stamps,
+        status: received.status,
+        headers: received.headers,
+        answer: reading.answer,
+        outcome,
+        error,
+        bytes_received: received.bytes.len(),
+        events: reading.events,
+    }
+}
+
+/// What the bytes meant, and when the parts of it that matter were there.
+#[derive(Default)]
+struct Reading {
+    answer: Answer,
+    streamed: bool,
+    events: usize,
+    first_event: Option<Instant>,
+    first_text: Option<Instant>,
+    first_answer: Option<Instant>,
+    too_large: Option<Fault>,
+}
+
+fn read(received: &Received, dialect: &dyn Dialect, limits: SseLimits) -> Reading {
+    let mut reading = Reading::default();
+    let Some(status) = received.status else {
+        return reading;
+    };
+    if is_success(status) && is_streamed(received) {
+        reading.streamed = true;
+        reading.stream(received, dialect, limits);
+    } else {
+        let mut events = Vec::new();
+        dialect
+            .decoder()
+            .whole(status, &received.bytes, &mut events);
+        reading.answer.extend(events);
+    }
+    reading
+}
+
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
+}
+
+/// By content, as servers mislabel; an empty body is what its headers promise.
+fn is_streamed(received: &Received) -> bool {
+    is_stream(&received.bytes) || (received.says_stream && received.bytes.trim_ascii().is_empty())
+}
+
+impl Reading {
+    /// Parses read by read, so that each event gets the stamp of the read that
+    /// completed it.
+    fn stream(&mut self, received: &Received, dialect: &dyn Dialect, limits: SseLimits) {
+        let (mut parser, mut decoder) = (SseParser::new(limits), dialect.decoder());
+        let (mut start, mut data, mut last) = (0, Vec::new(), None);
+        for &(end, at) in &received.reads {
+            let pushed = parser.push(&received.bytes[start..end], &mut data);
+            self.take(&mut data, at, &mut *decoder);
+            if let Err(too_large) = pushed {
+                self.too_large = Some(Fault {
+                    outcome: Outcome::TooLarge,
+                    message: too_large.to_string(),
+                });
+                return;
+            }
+            (start, last) = (end, Some(at));
+        }
+        parser.finish(&mut data);
+        if let Some(at) = last {
+            self.take(&mut data, at, &mut *decoder);
+        }
+    }
+
+    fn take(&mut self, data: &mut Vec<SseEvent>, at: Instant, decoder: &mut dyn Decoder) {
+        let mut events = Vec::new();
+        for event in data.drain(..) {
+            self.events += 1;
+            self.first_event.get_or_insert(at);
+            decoder.event(&event.name, &event.data, &mut events);
+        }
+        for event in events {
+            if event.is_token() {
+                self.first_text.get_or_insert(at);
+                if !matches!(event, ChatEvent::Reasoning(_)) {
+                    self.first_answer.get_or_insert(at);
+                }
+            }
+            self.answer.take(event);
+        }
+    }
+}
+
+/// Outcome and message. A status of failure says it all; else what the server
+/// reported, then what stopped the reading, then what the answer lacks. An answer
+/// that has its finish is whole, whatever happened to the connection afterwards.
+fn judge(
+    received: &Received,
+    fault: Option<Fault>,
+    reading: &Reading,
+) -> (Outcome, Option<String>) {
+    let stopped = |fault: Fault| (fault.outcome, Some(fault.message));
+    let answer = &reading.answer;
+    match (received.status, fault.or_else(|| reading.too_large.clone())) {
+        (None, Some(fault)) => stopped(fault),
+        (Some(status), Some(fault)) if !is_success(status) && fault.outcome == Outcome::Aborted => {
+            stopped(fault)
+        }
+        (Some(status), _) if !is_success(status) => refused(status, received),
+        (_, fault) => match (&answer.error, fault) {
+            (Some(error), _) if error.kind.as_deref() != Some(MALFORMED) => {
+                (reported(received, reading), Some(error.message.clone()))
+            }
+            (_, Some(fault)) if fault.outcome == Outcome::TooLarge => stopped(fault),
+            (None, _) if answer.finish.is_some() => (Outcome::Ok, None),
+            (_, Some(fault)) => stopped(fault),
+            (Some(error), None) => (Outcome::Malformed, Some(error.message.clone())),
+            (None, None) if reading.streamed => (Outcome::Cut, Some(provider::CUT.to_owned())),
+            (None, None) => (Outcome::Ok, None),
+        },
+    }
+}
+
+fn refused(status: u16, received: &Received) -> (Outcome, Option<String>) {
+    let failure = provider::failure(status, &received.bytes);
+    let message = match &received.location {
+        Some(place) => {
+            format!("HTTP {status}: the server redirects to `{place}`, which is not followed")
+        }
+        None => format!("HTTP {status}: {}", failure.message),
+    };
+    (failure.outcome, Some(message))
+}
+
+/// A failure that was reported under a status of success.
+fn reported(received: &Received, reading: &Reading) -> Outcome {
+    if reading.streamed {
+        Outcome::StreamError
+    } else {
+        provider::failure(200, &received.bytes).outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::Header;
+    use bytes::Bytes;
+
+    fn outgoing() -> Outgoing {
+        Outgoing {
+            url: "http://127.0.0.1:1/v1/chat/completions".to_owned(),
+            headers: vec![Header::secret("authorization", "Bearer k")],
+            body: Bytes::new(),
+            dialect: provider::find("openai-chat").expect("dialect"),
+            stream: true,
+            due: Micros(3),
+        }
+    }
+
+    /// A success whose body came in these pieces, a second apart, the first a
+    /// second behind the headers.
+    fn received(pieces: &[&str], start: Instant) -> Received {
+        let mut received = Received {
+            status: Some(200),
+            headers_at: Some(start),
+            ..Received::default()
+        };
+        for (at, piece) in (1..).zip(pieces) {
+            received.bytes.extend_from_slice(piece.as_bytes());
+            let end = received.bytes.len();
+            received.reads.push((end, start + Duration::from_secs(at)));
+        }
+        received
+    }
+
+    fn understood(pieces: &[&str], fault: Option<Fault>) -> Exchange {
+        let epoch = Instant::now();
+        let start = epoch + Duration::from_secs(1);
+        let ended = epoch + Duration::from_secs(100);
+        let limits = SseLimits::default();
+        understand(
+            received(pieces, start),
+            fault,
+            ended,
+            &outgoing(),
+            epoch,
+            limits,
+        )
+    }
+
+    fn seconds(at: Option<Micros>) -> Option<u64> {
+        at.map(|at| at.0 / 1_000_000)
+    }
+
+    #[test]
+    fn each_stamp_is_that_of_the_read_that_completed_its_event() {
+        let exchange = understood(
+            &[
+                ": ping\n\n",
+                "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"}}]}\n\n",
+                "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"h\"}}]}\n\n",
+                "data: {\"choices\":[{\"index\":0,\"delta\":{\"cont",
+                "ent\":\"y\"},\"finish_reason\":\"stop\"}]}\n\n",
+                "data: [DONE]\n\n",
+            ],
+            None,
+        );
+        assert_eq!(exchange.outcome, Outcome::Ok);
+        let stamps = exchange.stamps;
+        assert_eq!(stamps.due_us, Micros(3));
+        assert_eq!(seconds(stamps.headers_us), Some(1));
+        assert_eq!(
+            seconds(stamps.first_event_us),
+            Some(3),
+            "a comment is no event"
+        );
+        assert_eq!(
+            seconds(stamps.first_text_us),
+            Some(4),
+            "an empty delta is no text"
+        );
+        assert_eq!(
+            seconds(stamps.first_answer_us),
+            Some(6),
+            "reasoning is no answer"
+        );
+        assert_eq!(
+            seconds(stamps.done_us),
+            Some(7),
+            "the last read, not the end of waiting"
+        );
+        assert_eq!(exchange.events, 4);
+    }
+
+    #[test]
+    fn an_answer_with_its_finish_is_whole_whatever_happens_then() {
+        let finish =
+            "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+        for outcome in [
+            Outcome::Timeout,
+            Outcome::Reset,
+            Outcome::Cut,
+            Outcome::Aborted,
+        ] {
+            let fault = || {
+                let message = "m".to_owned();
+                Some(Fault { outcome, message })
+            };
+            assert_eq!(understood(&[finish], fault()).outcome, Outcome::Ok);
+            let half = understood(&[], fault());
+            assert_eq!((half.outcome, half.error.as_deref()), (outcome, Some("m")));
+            assert_eq!(
+                seconds(half.stamps.done_us),
+                Some(100),
+                "when it was given up"
+            );
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Limits and routes of a client.
+
+use crate::provider::sse::SseLimits;
+use std::time::Duration;
+use thiserror::Error;
+
+/// What a client is built from. Every wait and every size has a limit.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Until the connection stands, TLS included.
+    pub connect: Duration,
+    /// From there until the response's headers are there.
+    pub headers: Duration,
+    /// From the headers to the first byte of the answer; covers prefill where a
+    /// server sends its headers before it.
+    pub first_byte: Duration,
+    /// Between two reads of an answer.
+    pub idle: Duration,
+    /// For the whole exchange.
+    pub total: Duration,
+    /// For a whole call beside the measured ones (`/metrics`, `/tokenize`).
+    pub call: Duration,
+    /// Further trusted certificates, PEM.
+    pub ca: Option<Vec<u8>>,
+    /// Proxy for all requests. The environment's is never taken by itself.
+    pub proxy: Option<String>,
+    /// Largest body of an answer, in bytes.
+    pub max_body: usize,
+    /// Most reads of one answer: a server that sends single bytes for ever must
+    /// not fill the memory with time stamps.
+    pub max_reads: usize,
+    /// Longest line and largest event of a stream.
+    pub sse: SseLimits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            headers: Duration::from_mins(5),
+            first_byte: Duration::from_mins(5),
+            idle: Duration::from_mins(2),
+            total: Duration::from_mins(15),
+            call: Duration::from_secs(30),
+            ca: None,
+            proxy: None,
+            max_body: 64 << 20,
+            max_reads: 1 << 20,
+            sse: SseLimits::default(),
+        }
+    }
+}
+
+/// A client that cannot be built.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// The certificates are no PEM.
+    #[error("the certificate file holds no usable certificate")]
+    Certificate(#[source] reqwest::Error),
+    /// The address of the proxy is none. It is not repeated: it may hold a password.
+    #[error("the address of the proxy cannot be used")]
+    Proxy,
+    /// TLS could not be set up.
+    #[error("cannot set up the HTTP client")]
+    Build(#[source] reqwest::Error),
+}
