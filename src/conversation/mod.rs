@@ -20,14 +20,16 @@
 mod drive;
 mod nonce;
 mod request;
+mod setup;
 mod steps;
 mod tree;
 mod work;
 mod world;
 
-pub use drive::{Conversation, ConversationSetup, Resources, Shipped};
+pub use drive::Conversation;
 pub use nonce::{Nonce, NoncePlace};
 pub use request::{Next, Pending, PurposeLabel, Reply};
+pub use setup::{ConversationSetup, Resources, Shipped};
 
 #[cfg(test)]
 mod properties;

@@ -1,6 +1,7 @@
 //! What each step does to a conversation.
 
-use super::drive::{Conversation, Layout};
+use super::drive::Conversation;
+use super::setup::Layout;
 use super::tree::Chat;
 use super::work::{Ask, Then, Turn, Work, is_approved_later};
 use crate::chat::Text;

@@ -7,7 +7,7 @@
 use super::entry::{Entries, Source, code, quoted};
 use crate::chat::{Class, Origin, Span, Text};
 use crate::context::special;
-use crate::context::view::{Attachment, Moment, Note, Sample, Subagent, UserTurn};
+use crate::context::view::{Moment, Sample, Subagent, UserTurn};
 use jiff::civil::Date;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ pub(super) struct Ledger {
     /// Local date and offset from UTC in seconds.
     day: Option<(Date, i32)>,
     /// Codes that can be referred to.
-    codes: HashSet<String>,
+    pub(super) codes: HashSet<String>,
 }
 
 /// How an update is written.
@@ -245,64 +245,8 @@ impl Ledger {
         self.day = Some(day);
     }
 
-    fn attachment(&mut self, out: &mut Entries, attachment: &Attachment) {
-        let class = Class::Turn;
-        match attachment {
-            Attachment::Note { note, active } => self.note(out, note, *active),
-            Attachment::Url { url, text } => {
-                let head = format!("url {}", quoted(url));
-                self.content(out, &format!("urls/{url}"), &head, text);
-            }
-            Attachment::Tab { url, text, active } => {
-                let head = format!("tab {}{}", quoted(url), flag(*active));
-                self.content(out, &format!("tabs/{url}"), &head, text);
-            }
-            Attachment::Selection {
-                source,
-                lines,
-                text,
-                ..
-            } => {
-                let mut head = format!("selection {}", quoted(source));
-                if let Some((first, last)) = lines {
-                    let _infallible = write!(head, " {first}-{last}");
-                }
-                self.content(out, &format!("selections/{source}"), &head, text);
-            }
-            Attachment::Tag { tag, notes } => {
-                let head = format!("tag {}", quoted(tag));
-                write_empty(out, &format!("tags/{tag}"), class, &head);
-                notes.iter().for_each(|note| self.note(out, note, false));
-            }
-            Attachment::Folder { path, notes } => {
-                let head = format!("folder {}", quoted(path));
-                write_empty(out, &format!("folders/{path}"), class, &head);
-                notes.iter().for_each(|note| self.note(out, note, false));
-            }
-            Attachment::Image { name, data, .. } => {
-                let head = format!("image {}", quoted(name));
-                let code = code(data).map(|code| format!(" {code}"));
-                let head = head + code.as_deref().unwrap_or_default();
-                write_empty(out, &format!("images/{name}"), class, &head);
-            }
-        }
-    }
-
-    /// Whether a picture must go out; once it has, its code is known.
-    pub(super) fn is_new_image(&mut self, data: &Text) -> bool {
-        code(data).is_none_or(|code| self.codes.insert(code))
-    }
-
-    fn note(&mut self, out: &mut Entries, note: &Note, active: bool) {
-        let head = format!("note {}{}", quoted(&note.path), flag(active));
-        let origin = format!("notes/{}", note.path);
-        match &note.text {
-            Some(text) => self.content(out, &origin, &head, text),
-            None => write_empty(out, &origin, Class::Turn, &format!("{head} missing")),
-        }
-    }
-
-    fn content(&mut self, out: &mut Entries, origin: &str, head: &str, text: &Text) {
+    /// Content that belongs to one message.
+    pub(super) fn content(&mut self, out: &mut Entries, origin: &str, head: &str, text: &Text) {
         self.known_or_new(out, (origin, Class::Turn), head, text);
     }
 
@@ -344,10 +288,6 @@ fn stamp(out: &mut Entries, sent: &Moment) {
     write_empty(out, "send_time", Class::Turn, &head);
 }
 
-fn flag(active: bool) -> &'static str {
-    if active { " active" } else { "" }
-}
-
 fn write_text(out: &mut Entries, origin: &str, class: Class, head: &str, text: &Text) {
     let origin = Origin::from(origin);
     let source = Source {
@@ -357,7 +297,7 @@ fn write_text(out: &mut Entries, origin: &str, class: Class, head: &str, text: &
     out.text(source, head, text);
 }
 
-fn write_empty(out: &mut Entries, origin: &str, class: Class, head: &str) {
+pub(super) fn write_empty(out: &mut Entries, origin: &str, class: Class, head: &str) {
     let origin = Origin::from(origin);
     let source = Source {
         origin: &origin,

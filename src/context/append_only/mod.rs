@@ -25,6 +25,7 @@
 //! sample, so that branches, edits, regenerations and resumed turns need no rule
 //! of their own, and nothing is stored.
 
+mod attached;
 mod entry;
 mod ledger;
 

@@ -1,0 +1,93 @@
+//! What a conversation is started with.
+
+use super::nonce::{Nonce, NoncePlace};
+use crate::chat::Wire;
+use crate::context::{Configuration, ContextError, Phrases, Setup, Strategy, strategy};
+use crate::scenario::model::Scenario;
+use std::sync::Arc;
+
+/// What strategies are started with, and the configurations that a scenario can
+/// switch to.
+///
+/// The I/O behind it (the phrase file, the process of the user's own builder,
+/// the file of bodies) belongs to whoever implements it.
+pub trait Resources: Send + Sync {
+    /// The configuration of that name.
+    fn configuration(&self, name: &str) -> Option<Configuration>;
+
+    /// What the configuration's strategy is started with, for the conversation
+    /// of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`] where a builder cannot be started or a file not be read.
+    fn setup(
+        &self,
+        configuration: &Configuration,
+        conversation: &str,
+    ) -> Result<Setup, ContextError>;
+}
+
+/// The built-in configurations and those that a scenario defines, with the
+/// shipped phrases; no builder and no bodies.
+#[derive(Debug)]
+pub struct Shipped(pub Arc<Scenario>);
+
+impl Resources for Shipped {
+    fn configuration(&self, name: &str) -> Option<Configuration> {
+        let Some(spec) = self.0.configurations.get(name) else {
+            return Configuration::built_in(name);
+        };
+        Some(Configuration {
+            name: name.to_owned(),
+            base: strategy::find(&spec.base)?,
+            options: spec.options.clone(),
+        })
+    }
+
+    fn setup(&self, configuration: &Configuration, _: &str) -> Result<Setup, ContextError> {
+        Ok(Setup {
+            options: configuration.options.clone(),
+            phrases: Arc::new(Phrases::default()),
+            builder: None,
+            bodies: Arc::new([]),
+        })
+    }
+}
+
+/// What a conversation is started with.
+pub struct ConversationSetup {
+    /// Its name, unique in the run (`quickstart/dev/1`).
+    pub name: Arc<str>,
+    /// How prompts are built.
+    pub configuration: Configuration,
+    /// The target's wire, before the configuration's options change it.
+    pub wire: Wire,
+    /// Its isolation nonce.
+    pub nonce: Nonce,
+    /// Where the nonce goes.
+    pub place: NoncePlace,
+    /// What strategies are started with.
+    pub resources: Arc<dyn Resources>,
+}
+
+/// A strategy at work.
+pub(super) struct Layout {
+    pub(super) configuration: Configuration,
+    pub(super) strategy: Box<dyn Strategy>,
+    pub(super) wire: Wire,
+}
+
+impl Layout {
+    pub(super) fn start(
+        setup: &ConversationSetup,
+        configuration: Configuration,
+    ) -> Result<Self, ContextError> {
+        let given = setup.resources.setup(&configuration, &setup.name)?;
+        Ok(Self {
+            strategy: (configuration.base.start)(given)?,
+            wire: configuration.options.applied_to(setup.wire),
+            configuration,
+        })
+    }
+}
