@@ -1,1 +1,143 @@
-//! To come.
+//! The embedded model server: real HTTP, a real cache, no model.
+//!
+//! It renders prompts with the bundled vocabulary, keeps a [`crate::cache`] as
+//! the server that its profile imitates would, takes the time that a stated
+//! speed gives, and answers with words drawn from a seed. It writes its own
+//! wire text and never uses `provider` or `transport`, so that the two sides
+//! check each other.
+//!
+//! Invariants: whatever it sends is marked as simulated, by the header
+//! [`SIMULATED`] and, where the format has one, by the system fingerprint; the
+//! same prompt and seed give the same answer; a request's blocks are given
+//! back before its last byte is sent, so that a serial client's next request
+//! finds them; no request blocks a worker that others are timed on.
+
+mod admin;
+mod ask;
+mod engine;
+mod faults;
+mod options;
+mod profile;
+mod refusal;
+mod reply;
+mod routes;
+mod stream;
+mod usage;
+mod wire;
+
+pub use engine::Stats;
+pub use faults::{FAULTS, Fault, FaultError, Faults};
+pub use options::{Options, Speed};
+pub use profile::{Habit, PROFILES, Profile, find_profile};
+
+use engine::Engine;
+use routes::Shared;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Header that every answer carries, with the value `1`.
+pub const SIMULATED: &str = "x-prefixbench-simulated";
+
+/// What stands in `system_fingerprint`.
+pub const FINGERPRINT: &str = "prefixbench-simulated";
+
+/// How long a shutdown waits for connections that it has told to end.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Starts embedded servers.
+#[derive(Debug)]
+pub struct Server;
+
+/// A running embedded server. Dropping it stops it without waiting.
+#[derive(Debug)]
+pub struct Handle {
+    address: SocketAddr,
+    engine: Arc<Engine>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Server {
+    /// Starts a server and returns once it listens.
+    ///
+    /// Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Where the address cannot be bound.
+    pub async fn start(options: Options) -> io::Result<Handle> {
+        let listener = TcpListener::bind(options.addr).await?;
+        let address = listener.local_addr()?;
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let engine = Arc::new(Engine::new(&options));
+        let warm = Arc::clone(&engine);
+        tasks.spawn_blocking(move || warm.warm_up());
+        let shared = Shared::new(options, Arc::clone(&engine), stop.clone(), tasks.clone());
+        let stopped = stop.clone().cancelled_owned();
+        let service = axum::serve(listener, routes::router(shared)).with_graceful_shutdown(stopped);
+        tasks.spawn(async move {
+            if let Err(error) = service.await {
+                tracing::warn!(%error, "the embedded server stopped");
+            }
+        });
+        Ok(Handle {
+            address,
+            engine,
+            stop,
+            tasks,
+        })
+    }
+}
+
+impl Handle {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Base URL without a version: `http://127.0.0.1:PORT`.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Base URL of the versioned interface, as targets write it: `.../v1`.
+    pub fn url(&self) -> String {
+        format!("{}/v1", self.origin())
+    }
+
+    /// What it has counted so far.
+    pub fn stats(&self) -> Stats {
+        self.engine.stats()
+    }
+
+    /// Moves its clock forward, so that entries age without anyone waiting.
+    pub fn advance(&self, by: Duration) {
+        self.engine.advance(by);
+    }
+
+    /// Empties its cache; refused, with `false`, while a request runs.
+    pub fn reset(&self) -> bool {
+        self.engine.reset()
+    }
+
+    /// Ends all connections, those that hang too, and waits for them.
+    pub async fn shutdown(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if timeout(DRAIN, self.tasks.wait()).await.is_err() {
+            tracing::warn!("connections of the embedded server did not end in time");
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}

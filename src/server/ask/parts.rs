@@ -1,0 +1,114 @@
+//! What the bodies of all dialects are made of.
+
+use super::Said;
+use crate::chat::Role;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// A content part or block of any dialect; what it does not have is absent.
+#[derive(Deserialize)]
+pub(super) struct Part<'a> {
+    #[serde(rename = "type", default, borrow)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub(super) text: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) thinking: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) refusal: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) name: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) input: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(default)]
+    cache_control: Option<IgnoredAny>,
+    #[serde(default)]
+    prompt_cache_breakpoint: Option<IgnoredAny>,
+}
+
+impl Part<'_> {
+    pub(super) fn marked(&self) -> bool {
+        self.cache_control.is_some() || self.prompt_cache_breakpoint.is_some()
+    }
+
+    /// Its text, if it is one of text, thought or refusal.
+    pub(super) fn said(&self) -> &str {
+        let text = self.text.as_ref().or(self.thinking.as_ref());
+        text.or(self.refusal.as_ref()).map_or("", Cow::as_ref)
+    }
+}
+
+/// Content that is a string, a list of parts, null or absent.
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+impl<'a> Content<'a> {
+    pub(super) fn read(raw: Option<&'a RawValue>) -> serde_json::Result<Self> {
+        let raw = raw.map_or("null", RawValue::get);
+        match raw.as_bytes().first() {
+            Some(b'"') => serde_json::from_str(raw).map(Self::Text),
+            Some(b'n') => Ok(Self::Parts(Vec::new())),
+            _ => serde_json::from_str(raw).map(Self::Parts),
+        }
+    }
+
+    /// Adds all text, and marks, to a message.
+    pub(super) fn add_to(&self, said: &mut Said) {
+        match self {
+            Self::Text(text) => said.add(text, false),
+            Self::Parts(parts) => {
+                for part in parts {
+                    said.add(part.said(), part.marked());
+                }
+            }
+        }
+    }
+}
+
+/// A tool definition of any dialect.
+#[derive(Deserialize)]
+pub(super) struct Tool<'a> {
+    /// Chat nests the definition; the others do not.
+    #[serde(default, borrow)]
+    pub(super) function: Option<Box<Tool<'a>>>,
+    #[serde(default, borrow)]
+    name: Cow<'a, str>,
+    #[serde(default, borrow)]
+    description: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    parameters: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    input_schema: Option<&'a RawValue>,
+    #[serde(default)]
+    cache_control: Option<IgnoredAny>,
+}
+
+/// The first message of a conversation with tools; `None` without any.
+pub(super) fn tools(tools: &[Tool<'_>]) -> Option<Said> {
+    let mut said = Said::new(Role::Tools);
+    for tool in tools {
+        let inner = tool.function.as_deref().unwrap_or(tool);
+        said.add(&inner.name, false);
+        said.add(inner.description.as_deref().unwrap_or_default(), false);
+        let schema = inner.parameters.or(inner.input_schema);
+        let marked = tool.cache_control.is_some() || inner.cache_control.is_some();
+        said.add(schema.map_or("", RawValue::get), marked);
+    }
+    (!tools.is_empty()).then_some(said)
+}
+
+/// The role of a message; an unknown one is rendered as the person's.
+pub(super) fn role(name: &str) -> Role {
+    match name {
+        "system" | "developer" => Role::System,
+        "assistant" => Role::Assistant,
+        "tool" | "function" => Role::Tool,
+        _ => Role::User,
+    }
+}

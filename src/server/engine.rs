@@ -1,0 +1,286 @@
+//! Tokens, cache, clock and counters: everything behind the wire.
+
+use super::ask::{Ask, Said};
+use super::options::{Options, Speed};
+use super::profile::{Habit, Profile};
+use super::refusal::Refusal;
+use super::reply::reply;
+use crate::cache::{Cache, Handle, Model, Query};
+use crate::tokens::{ChatMl, EncodedPrompt, O200k, SharedEncoder, TemplateMessage, embedded};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What a server has counted since it started. In tokens, or requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Requests admitted.
+    pub requests: u64,
+    /// Of these, running now.
+    pub running: u64,
+    /// Tokens of all prompts.
+    pub prompt_tokens: u64,
+    /// Of these, read from cache.
+    pub cached_tokens: u64,
+    /// Tokens generated.
+    pub output_tokens: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    cache: Cache,
+    stats: Stats,
+}
+
+/// One imagined engine.
+pub(super) struct Engine {
+    pub(super) profile: &'static Profile,
+    pub(super) context: usize,
+    pub(super) speed: Speed,
+    encoder: SharedEncoder,
+    seed: u64,
+    reply_tokens: u32,
+    started: Instant,
+    skew_ms: AtomicI64,
+    state: Mutex<State>,
+}
+
+/// A request that was admitted and what will be answered to it.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) prompt: u64,
+    pub(super) read: u64,
+    pub(super) created: Option<u64>,
+    pub(super) words: Vec<&'static str>,
+    /// Whether the answer ends by itself; else at the limit.
+    pub(super) stopped: bool,
+    /// Time from arrival to the first token.
+    pub(super) prefill: Duration,
+    pub(super) per_token: Duration,
+    pub(super) ticket: Ticket,
+}
+
+/// A running request's hold on the cache, given back at its end or when dropped.
+pub(super) struct Ticket {
+    engine: Arc<Engine>,
+    handle: Option<Handle>,
+    /// What will have been generated, the stop token included.
+    output: Vec<u32>,
+    /// How much of it has been.
+    generated: usize,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("profile", &self.profile.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ticket")
+            .field("generated", &self.generated)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    pub(super) fn new(options: &Options) -> Self {
+        let profile = options.profile;
+        #[expect(
+            clippy::expect_used,
+            reason = "a test reads the model of every profile"
+        )]
+        let own = || profile.model.parse().expect("a model that reads");
+        let model: Model = options.cache_model.clone().unwrap_or_else(own);
+        let lifetime = options.lifetime.or(profile.lifetime);
+        Self {
+            profile,
+            context: options.context.unwrap_or(profile.context),
+            speed: options.speed,
+            encoder: embedded(),
+            seed: options.seed,
+            reply_tokens: options.reply_tokens.max(1),
+            started: Instant::now(),
+            skew_ms: AtomicI64::new(0),
+            state: Mutex::new(State {
+                cache: Cache::new(&model, lifetime),
+                stats: Stats::default(),
+            }),
+        }
+    }
+
+    /// Loads the vocabulary, so that the first request need not.
+    pub(super) fn warm_up(&self) {
+        let loaded = self.encoder.output(" ready");
+        tracing::debug!(tokens = loaded.len(), "vocabulary loaded");
+    }
+
+    /// Token ids of a conversation with its generation suffix.
+    pub(super) fn encode(&self, said: &[Said]) -> EncodedPrompt {
+        let messages: Vec<_> = said.iter().map(Said::template).collect();
+        // The embedded template renders every conversation.
+        self.encoder.encoded(&messages).unwrap_or_default()
+    }
+
+    /// Token ids of bare text.
+    pub(super) fn encode_text(&self, text: &str) -> Vec<u32> {
+        self.encoder.output(text)
+    }
+
+    /// Lets a request in, and decides all of its answer.
+    pub(super) fn admit(self: &Arc<Self>, ask: &Ask) -> Result<Job, Refusal> {
+        let EncodedPrompt { ids, ends } = self.encode(&ask.said);
+        let tokens = self.output_tokens(ids.len(), ask.max_tokens)?;
+        let (words, stopped) = match tokens {
+            Length::Limit(tokens) => (tokens, false),
+            Length::Stop(tokens) => (tokens - 1, true),
+        };
+        let reply = reply(self.seed, &ids, words);
+        let mut output = reply.ids;
+        output.extend(stopped.then_some(ChatMl::<O200k>::END));
+        let roles: Vec<_> = ask.said.iter().map(|said| said.role).collect();
+        let query = Query {
+            ids: &ids,
+            ends: &ends,
+            roles: &roles,
+            markers: &self.markers(&ask.said, &ids, &ends),
+            salt: ask.salt.as_deref().filter(|_| self.knows_salt()),
+            at_ms: self.now_ms(),
+        };
+        let mut state = self.lock();
+        let admitted = state.cache.admit(&query);
+        let prompt = ids.len() as u64;
+        state.stats.requests += 1;
+        state.stats.running += 1;
+        state.stats.prompt_tokens += prompt;
+        state.stats.cached_tokens += admitted.bound;
+        drop(state);
+        Ok(Job {
+            prompt,
+            read: admitted.bound,
+            created: admitted.created,
+            words: reply.words,
+            stopped,
+            prefill: self.speed.prefill(prompt - admitted.bound, reply.jitter),
+            per_token: self.speed.per_token(),
+            ticket: Ticket {
+                engine: Arc::clone(self),
+                handle: Some(admitted.handle),
+                output,
+                generated: 0,
+            },
+        })
+    }
+
+    fn output_tokens(&self, prompt: usize, limit: Option<u32>) -> Result<Length, Refusal> {
+        let limits = self.context;
+        if let Some(asked) = limit.filter(|&asked| asked as usize > limits) {
+            return Err(Refusal::MaxTokens { asked, limits });
+        }
+        let asked = limit.map_or(1, |asked| asked as usize);
+        if prompt + asked.max(1) > limits {
+            return Err(Refusal::Overflow { prompt, limits });
+        }
+        let natural = (self.reply_tokens as usize).min(limits - prompt);
+        Ok(match limit {
+            Some(limit) if (limit as usize) < natural => Length::Limit((limit as usize).max(1)),
+            _ => Length::Stop(natural),
+        })
+    }
+
+    /// Token positions of the marked places.
+    fn markers(&self, said: &[Said], ids: &[u32], ends: &[usize]) -> Vec<usize> {
+        let mut markers = Vec::new();
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        for ((said, start), &end) in said.iter().zip(starts).zip(ends) {
+            for &mark in &said.marks {
+                if mark == said.text.len() {
+                    markers.push(end);
+                    continue;
+                }
+                // Inside a message: as far as the text up to there gives the same tokens.
+                let part = TemplateMessage {
+                    text: &said.text[..mark],
+                    ..said.template()
+                };
+                let part = self.encoder.prompt(&[part]);
+                let same = part.iter().zip(&ids[start..end]);
+                let same = same.take_while(|(part, whole)| part == whole).count();
+                markers.push(start + same);
+            }
+        }
+        markers
+    }
+
+    fn knows_salt(&self) -> bool {
+        matches!(self.profile.habit, Habit::Vllm | Habit::Litellm)
+    }
+
+    fn now_ms(&self) -> i64 {
+        let elapsed = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        elapsed.saturating_add(self.skew_ms.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn advance(&self, by: Duration) {
+        let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        self.skew_ms.fetch_add(by, Ordering::Relaxed);
+    }
+
+    pub(super) fn reset(&self) -> bool {
+        self.lock().cache.reset()
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        self.lock().stats
+    }
+
+    pub(super) fn cache_model(&self) -> Model {
+        self.lock().cache.model().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tokens of an answer, and what ends it.
+enum Length {
+    Limit(usize),
+    /// The last one is the stop token.
+    Stop(usize),
+}
+
+impl Ticket {
+    /// Notes that `tokens` have been generated so far.
+    pub(super) fn generated(&mut self, tokens: usize) {
+        self.generated = self.generated.max(tokens).min(self.output.len());
+    }
+
+    /// Ends the request with all of its answer generated.
+    pub(super) fn finish(&mut self) {
+        self.generated = self.output.len();
+        self.give_back();
+    }
+
+    fn give_back(&mut self) {
+        let Some(handle) = self.handle.take() else {
+            return;
+        };
+        let mut state = self.engine.lock();
+        state.cache.finish(handle, &self.output[..self.generated]);
+        state.stats.running -= 1;
+        state.stats.output_tokens += self.generated as u64;
+    }
+}
+
+impl Drop for Ticket {
+    /// A client that hangs up ends its request where it stands; the prompt
+    /// stays cached.
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
