@@ -12,8 +12,13 @@
 pub mod configuration;
 pub mod layered;
 pub mod phrases;
+pub mod registry;
+pub mod render;
 pub mod stored;
 pub mod strategy;
+#[cfg(test)]
+pub(crate) mod testing;
+mod turn;
 pub mod view;
 
 pub use configuration::{Configuration, Options};

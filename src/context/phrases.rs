@@ -23,7 +23,10 @@ pub enum PhrasesError {
 }
 
 /// The project's own words, a file per family of strategies.
-const SHIPPED: &[&str] = &[include_str!("layered/phrases.json")];
+const SHIPPED: &[&str] = &[
+    include_str!("turn/phrases.json"),
+    include_str!("layered/phrases.json"),
+];
 
 /// A phrase book: every key that the strategies read, with its words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -103,7 +103,12 @@ pub struct StrategyKind {
 }
 
 /// Every strategy that a configuration can name.
-pub static STRATEGIES: &[StrategyKind] = &[];
+pub static STRATEGIES: &[StrategyKind] = &[
+    super::turn::DEV,
+    super::turn::LEVER_OFF,
+    super::turn::PARTS,
+    super::turn::TURN_CONTEXT,
+];
 
 /// The strategy of that name.
 pub fn find(name: &str) -> Option<&'static StrategyKind> {
