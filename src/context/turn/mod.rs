@@ -16,11 +16,11 @@ mod assemble;
 mod block;
 mod history;
 mod markers;
-mod place;
+pub(super) mod place;
 mod planned;
-mod produce;
+pub(super) mod produce;
 pub(crate) mod state;
-mod variables;
+pub(super) mod variables;
 
 use super::configuration::{MemoryForm, Options, Reasoning};
 use super::phrases::Phrases;

@@ -65,7 +65,7 @@ pub(super) fn summary_in_tail(summary: &Text, phrases: &Phrases) -> Vec<Span> {
 }
 
 /// The summary as a message at the head of the conversation.
-fn summary_at_head(summary: &Text, phrases: &Phrases) -> Message {
+pub(in crate::context) fn summary_at_head(summary: &Text, phrases: &Phrases) -> Message {
     let note = phrases.get("turn.summary_note");
     let spans = vec![
         span("<summary>\n"),

@@ -19,7 +19,7 @@ const SKILLS: usize = 100;
 
 /// What the prompt's time is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Clock {
+pub(in crate::context) enum Clock {
     /// The instant of the turn, with milliseconds.
     Turn,
     /// The start of the conversation, by the minute.
@@ -28,16 +28,16 @@ pub(super) enum Clock {
 
 /// Turns samples into texts.
 #[derive(Clone, Copy)]
-pub(super) struct Producer<'a> {
+pub(in crate::context) struct Producer<'a> {
     /// Fixed wording.
-    pub(super) phrases: &'a Phrases,
+    pub(in crate::context) phrases: &'a Phrases,
     /// How memory is written out.
-    pub(super) form: MemoryForm,
+    pub(in crate::context) form: MemoryForm,
 }
 
 impl Producer<'_> {
     /// The sampled sources as values that can be planned with.
-    pub(super) fn state(self, sample: &Sample) -> State {
+    pub(in crate::context) fn state(self, sample: &Sample) -> State {
         State {
             date: sample.at.date(),
             parts: self.parts(sample, Clock::Start),
@@ -46,7 +46,7 @@ impl Producer<'_> {
 
     /// The sources that are on (and memory in any case), in canonical order. A
     /// source without any text is off.
-    pub(super) fn parts(self, sample: &Sample, clock: Clock) -> Vec<Part> {
+    pub(in crate::context) fn parts(self, sample: &Sample, clock: Clock) -> Vec<Part> {
         let text = |text: &Option<Text>| {
             let text = text.as_ref().filter(|text| !text.trim().is_empty());
             text.cloned().map(Value::Text)
@@ -94,7 +94,7 @@ impl Producer<'_> {
     }
 
     /// The text of one source, with its heading; empty where it is off.
-    pub(super) fn part(self, part: &Part) -> Vec<Span> {
+    pub(in crate::context) fn part(self, part: &Part) -> Vec<Span> {
         let key = &*part.key;
         let headed = |phrase: &str, text: &Text| {
             let heading = format!("{}\n", self.phrases.get(phrase));
@@ -141,7 +141,7 @@ impl Producer<'_> {
     }
 
     /// Files staged for the sandbox; empty where there are none.
-    pub(super) fn queued(self, files: &[Arc<str>]) -> Vec<Span> {
+    pub(in crate::context) fn queued(self, files: &[Arc<str>]) -> Vec<Span> {
         if files.is_empty() {
             return Vec::new();
         }
@@ -156,7 +156,7 @@ impl Producer<'_> {
     }
 
     /// What a tool gave before the model was asked.
-    pub(super) fn output(self, output: &ToolOutput) -> Vec<Span> {
+    pub(in crate::context) fn output(self, output: &ToolOutput) -> Vec<Span> {
         let heading = format!("{}{}\n", self.phrases.get("turn.tool_output"), output.tool);
         vec![
             registry::span(key::TOOL_OUTPUTS, heading),
@@ -165,7 +165,7 @@ impl Producer<'_> {
     }
 
     /// A skill of an isolated helper.
-    pub(super) fn always_apply(self, name: &str, body: &Text) -> Vec<Span> {
+    pub(in crate::context) fn always_apply(self, name: &str, body: &Text) -> Vec<Span> {
         let key = format!("{}{name}", key::ALWAYS_APPLY);
         let heading = format!("{}{name}\n\n", self.phrases.get("turn.always_apply_skill"));
         vec![
@@ -176,7 +176,7 @@ impl Producer<'_> {
 }
 
 /// The instant that special variables stand for.
-pub(super) fn prompt_time(sample: &Sample, clock: Clock) -> Moment {
+pub(in crate::context) fn prompt_time(sample: &Sample, clock: Clock) -> Moment {
     match clock {
         Clock::Turn => sample.at.clone(),
         Clock::Start => {
@@ -194,7 +194,7 @@ pub(super) fn prompt_time(sample: &Sample, clock: Clock) -> Moment {
 
 /// Agent instructions under their key: [`key::TEMPORAL_AGENT`] where they name
 /// the time, [`key::AGENT`] otherwise. An empty text gives no span.
-pub(super) fn agent(system: &Text, now: &Moment) -> Vec<Span> {
+pub(in crate::context) fn agent(system: &Text, now: &Moment) -> Vec<Span> {
     if system.trim().is_empty() {
         Vec::new()
     } else if variables::is_temporal(system) {

@@ -46,12 +46,12 @@ fn named(rest: &str) -> Option<(usize, Variable)> {
 }
 
 /// Whether `text` names an instant.
-pub(super) fn is_temporal(text: &str) -> bool {
+pub(in crate::context) fn is_temporal(text: &str) -> bool {
     next(text, 0).is_some()
 }
 
 /// `text` with every variable replaced by `moment`, in the moment's own zone.
-pub(super) fn resolve(text: &str, moment: &Moment) -> String {
+pub(in crate::context) fn resolve(text: &str, moment: &Moment) -> String {
     let mut out = String::with_capacity(text.len() + 32);
     let mut from = 0;
     while let Some((start, end, variable)) = next(text, from) {
