@@ -32,6 +32,8 @@ pub use request::{Next, Pending, PurposeLabel, Reply};
 pub use setup::{ConversationSetup, Resources, Shipped};
 
 #[cfg(test)]
+mod append_only_tests;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod samples;
