@@ -1,1 +1,23 @@
-//! To come.
+//! Drives conversations against a target.
+//!
+//! A run is a list of [`Cell`]s (scenario, configuration, target, load level);
+//! a cell is a number of conversations, up to `sessions` of them at once. Within
+//! a conversation a turn follows the answer, as with a person.
+//!
+//! Invariants: every attempt becomes exactly one record, whatever ends it; the
+//! timed part of an attempt only sends, reads and stamps; a full channel to the
+//! writer slows the next turn, never the reading of an answer; when the run is
+//! told to stop, requests in flight are recorded as aborted and everything
+//! measured is kept.
+
+mod cell;
+mod isolation;
+mod session;
+mod target;
+mod writer;
+
+pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
+pub use isolation::{Isolate, Isolation};
+pub use session::Measured;
+pub use target::{Engine, Secret, Target};
+pub use writer::{ToWriter, Writer};

@@ -1,8 +1,9 @@
 //! Where requests go, as resolved facts.
 
 use crate::cache::Model;
-use crate::chat::Wire;
+use crate::chat::{Family, Wire};
 use crate::provider::Dialect;
+use crate::transport::Header;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
@@ -76,6 +77,31 @@ impl Target {
     /// Whether answers come from the embedded server and not from a model.
     pub fn simulated(&self) -> bool {
         self.engine == Engine::Embedded
+    }
+
+    /// Headers that carry the key, in every form that servers of this dialect
+    /// take, and those that the dialect needs.
+    ///
+    /// vLLM's own Anthropic route takes only `authorization`, Anthropic only
+    /// `x-api-key`: so both are sent there.
+    pub fn headers(&self) -> Vec<Header> {
+        let mut headers = Vec::new();
+        if self.dialect.family() == Family::Anthropic {
+            headers.push(Header::plain("anthropic-version", "2023-06-01"));
+        }
+        if let Some(key) = &self.key {
+            match self.dialect.family() {
+                Family::Google => headers.push(Header::secret("x-goog-api-key", key.reveal())),
+                family => {
+                    let bearer = format!("Bearer {}", key.reveal());
+                    headers.push(Header::secret("authorization", bearer));
+                    if family == Family::Anthropic {
+                        headers.push(Header::secret("x-api-key", key.reveal()));
+                    }
+                }
+            }
+        }
+        headers
     }
 
     /// The address of one request.

@@ -1,6 +1,6 @@
 //! The record of one attempt.
 
-use crate::chat::{Class, Digest, Origin, Part, Role, Usage};
+use crate::chat::{Class, Digest, Origin, Part, PlacedMessage, Role, Usage};
 use crate::units::{Bytes, Micros, Money, Tokens};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -96,6 +96,23 @@ pub struct RecordedMessage {
     pub role: Role,
     /// Its spans.
     pub spans: Vec<RecordedSpan>,
+}
+
+impl From<&PlacedMessage> for RecordedMessage {
+    fn from(message: &PlacedMessage) -> Self {
+        let spans = message.spans.iter().map(|placed| RecordedSpan {
+            origin: placed.span.origin.clone(),
+            class: placed.span.class,
+            part: placed.part,
+            sha256: placed.span.text.digest(),
+            start: placed.start,
+            end: placed.end,
+        });
+        Self {
+            role: message.role,
+            spans: spans.collect(),
+        }
+    }
 }
 
 /// A step that happened between the previous turn and this one.

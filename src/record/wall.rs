@@ -25,6 +25,11 @@ impl WallTime {
     pub fn date(self) -> String {
         self.0.strftime("%Y-%m-%d").to_string()
     }
+
+    /// The second in UTC, fit for a file name: `20261130T104500Z`.
+    pub fn compact(self) -> String {
+        self.0.strftime("%Y%m%dT%H%M%SZ").to_string()
+    }
 }
 
 impl fmt::Display for WallTime {

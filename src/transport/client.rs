@@ -7,6 +7,7 @@ use super::outgoing::Outgoing;
 use super::receive::Received;
 use super::settings::{ClientError, Settings};
 use crate::record::Outcome;
+use crate::units::Micros;
 use reqwest::{Certificate, Proxy, redirect, retry};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,11 @@ impl Client {
             settings: settings.clone(),
             epoch,
         })
+    }
+
+    /// Time since the run's start.
+    pub fn now(&self) -> Micros {
+        Micros::from(self.epoch.elapsed())
     }
 
     /// Sends one attempt and reads its answer to the end, to a limit, or until

@@ -1,0 +1,89 @@
+//! `list`: the registries.
+
+use super::exit::{Exit, Failure};
+use super::output;
+use crate::context::{registry, strategy};
+use serde_json::Value;
+use comfy_table::{ContentArrangement, Table, presets};
+
+/// List what can be named in scenarios and on the command line
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Which registry
+    #[arg(value_enum)]
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    /// Ways of building prompts
+    Configurations,
+    /// Wire formats
+    Dialects,
+    /// Pieces of context, in canonical order
+    Sources,
+    /// Steps of a scenario
+    Steps,
+    /// Models of prefix caches
+    CacheModels,
+    /// Profiles of the embedded server
+    Profiles,
+    /// Charts of a report
+    Charts,
+}
+
+/// What a registry says of itself: a header and its rows.
+struct Listing {
+    header: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let listing = match arguments.what {
+        What::Configurations => pairs(strategy::STRATEGIES.iter().map(|kind| (kind.name, kind.about))),
+        What::Dialects => pairs(crate::provider::DIALECTS.iter().map(|one| (one.name(), one.about()))),
+        What::Sources => sources(),
+        What::Steps => steps(),
+        What::CacheModels => pairs(crate::cache::MODELS.iter().copied()),
+        What::Profiles => pairs(crate::server::PROFILES.iter().map(|one| (one.name, one.about))),
+        What::Charts => pairs(crate::chart::CHARTS.iter().map(|one| (one.name, one.help))),
+    };
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(listing.header);
+    table.add_rows(listing.rows);
+    output::data(&format!("{}\n", table.trim_fmt()))?;
+    Ok(Exit::Done)
+}
+
+fn pairs<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Listing {
+    Listing {
+        header: &["NAME", "WHAT IT IS"],
+        rows: entries.map(|(name, about)| vec![name.to_owned(), about.to_owned()]).collect(),
+    }
+}
+
+/// The steps as the schema describes them, so that the two cannot differ.
+fn steps() -> Listing {
+    let schema = crate::scenario::schema();
+    let kinds = schema.pointer("/$defs/StepFile/oneOf").and_then(Value::as_array);
+    let row = |kind: &Value| {
+        let name = kind.get("properties")?.as_object()?.keys().next()?.clone();
+        let about = kind.get("description").and_then(Value::as_str).unwrap_or_default();
+        Some(vec![name, about.replace('\n', " ")])
+    };
+    Listing {
+        header: &["NAME", "WHAT IT IS"],
+        rows: kinds.into_iter().flatten().filter_map(row).collect(),
+    }
+}
+
+fn sources() -> Listing {
+    let row = |source: &registry::Source| {
+        vec![source.key.to_owned(), source.class.as_str().to_owned(), source.about.to_owned()]
+    };
+    Listing {
+        header: &["KEY", "CLASS", "WHAT IT IS"],
+        rows: registry::SOURCES.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,110 @@
+//! The requests of a scenario, with no server: what `render`, `predict` and
+//! `explain` begin from.
+
+use super::exit::{Exit, Failure};
+use crate::chat::{Family, Wire};
+use crate::context::Configuration;
+use crate::conversation::{
+    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Resources,
+};
+use crate::provider::{self, Body, Dialect, RequestParams};
+use crate::scenario::model::Scenario;
+use std::sync::Arc;
+
+/// How requests are written.
+#[derive(clap::Args)]
+pub(super) struct Form {
+    /// Wire format [default: openai-chat; bedrock for --wire bedrock]
+    #[arg(long)]
+    pub(super) dialect: Option<String>,
+
+    /// Kind of provider that strategies build for [default: by dialect]
+    #[arg(long)]
+    pub(super) wire: Option<String>,
+
+    /// Model named in the bodies
+    #[arg(long, default_value = "embedded")]
+    pub(super) model: String,
+
+    /// Output tokens asked for
+    #[arg(long, default_value_t = 16)]
+    pub(super) max_tokens: u32,
+}
+
+impl Form {
+    /// The dialect and the wire that were asked for.
+    pub(super) fn resolve(&self) -> Result<(&'static dyn Dialect, Wire), Failure> {
+        let family = self.wire.as_deref().map(family).transpose()?;
+        let default = match family {
+            Some(Family::Bedrock) => "bedrock",
+            Some(Family::Anthropic) => "anthropic",
+            Some(Family::Google) => "gemini",
+            _ => "openai-chat",
+        };
+        let dialect = dialect(self.dialect.as_deref().unwrap_or(default))?;
+        Ok((dialect, family.unwrap_or_else(|| dialect.family()).wire()))
+    }
+}
+
+/// The dialect of that name.
+pub(super) fn dialect(name: &str) -> Result<&'static dyn Dialect, Failure> {
+    provider::find(name).ok_or_else(|| {
+        let known: Vec<&str> = provider::DIALECTS.iter().map(|dialect| dialect.name()).collect();
+        Failure::wrong(format!("unknown dialect `{name}`"), format!("known: {}", known.join(", ")))
+    })
+}
+
+/// The family of that name.
+pub(super) fn family(name: &str) -> Result<Family, Failure> {
+    Family::ALL.into_iter().find(|family| family.as_str() == name).ok_or_else(|| {
+        let known: Vec<&str> = Family::ALL.iter().map(|family| family.as_str()).collect();
+        Failure::wrong(format!("unknown wire `{name}`"), format!("known: {}", known.join(", ")))
+    })
+}
+
+/// A request that would be sent.
+pub(super) struct Rendered {
+    /// What the conversation handed out.
+    pub(super) pending: Pending,
+    /// The exact body.
+    pub(super) body: Body,
+}
+
+/// Calls `each` with every request of the scenario under the configuration, in
+/// order, with a nonce of zeros. Live replies are stood in for by the script's.
+pub(super) fn each_request(
+    scenario: &Arc<Scenario>,
+    configuration: &Configuration,
+    resources: Arc<dyn Resources>,
+    form: &Form,
+    mut each: impl FnMut(Rendered) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (dialect, wire) = form.resolve()?;
+    let name = format!("{}/{}/1", scenario.name, configuration.name);
+    let setup = ConversationSetup {
+        name: Arc::from(name.as_str()),
+        configuration: configuration.clone(),
+        wire,
+        nonce: Nonce::default(),
+        place: NoncePlace::Tools,
+        resources,
+    };
+    let failed = |error: crate::context::ContextError| {
+        Failure::new(Exit::WrongInput, format!("{name}: {error}"), None)
+    };
+    let mut scripted = Scenario::clone(scenario);
+    scripted.replies = crate::scenario::model::Replies::Scripted;
+    let mut conversation = Conversation::new(Arc::new(scripted), setup).map_err(failed)?;
+    while let Some(next) = conversation.next().map_err(failed)? {
+        let Next::Request(pending) = next else { continue };
+        let params = RequestParams {
+            model: pending.model.as_deref().unwrap_or(&form.model).to_owned(),
+            max_tokens: form.max_tokens,
+            stream: true,
+            ..RequestParams::default()
+        };
+        let body = dialect.body(&pending.prompt, &params);
+        each(Rendered { pending: *pending, body })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! What strategies are started with: phrases, the user's own builder, the user's
+//! finished bodies.
+
+use super::builder::Process;
+use super::choice::Configurations;
+use super::exit::{Exit, Failure};
+use crate::chat::Text;
+use crate::context::{Builder, Configuration, ContextError, Phrases, Setup};
+use crate::conversation::Resources;
+use crate::scenario::model::Scenario;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Largest file of bodies that is read.
+const MAX_BODIES: u64 = 256 << 20;
+
+/// The resources of one scenario.
+pub(super) struct Files {
+    phrases: Arc<Phrases>,
+    configurations: BTreeMap<String, Configuration>,
+    bodies: BTreeMap<PathBuf, Arc<[Text]>>,
+    folder: PathBuf,
+}
+
+impl Files {
+    /// Reads what the chosen configurations of `scenario` need, and those that
+    /// the scenario can switch to, so that nothing is missing in mid-run.
+    pub(super) fn read(
+        scenario: &Scenario,
+        chosen: &[Configuration],
+        given: &Configurations,
+    ) -> Result<Self, Failure> {
+        let mut configurations = BTreeMap::new();
+        for configuration in chosen {
+            configurations.insert(configuration.name.clone(), configuration.clone());
+        }
+        for name in scenario.configurations.keys() {
+            if !configurations.contains_key(name) {
+                configurations.insert(name.clone(), given.find(name, scenario)?);
+            }
+        }
+        let mut bodies = BTreeMap::new();
+        for configuration in chosen {
+            check_needs(configuration)?;
+            if let Some(path) = &configuration.options.raw {
+                bodies.insert(path.clone(), read_bodies(path)?);
+            }
+        }
+        let folder = scenario.path.parent().map(Path::to_owned).unwrap_or_default();
+        let phrases = Arc::new(phrases(given.phrases.as_deref())?);
+        Ok(Self { phrases, configurations, bodies, folder })
+    }
+}
+
+impl Resources for Files {
+    fn configuration(&self, name: &str) -> Option<Configuration> {
+        self.configurations.get(name).cloned().or_else(|| Configuration::built_in(name))
+    }
+
+    fn setup(&self, configuration: &Configuration, _: &str) -> Result<Setup, ContextError> {
+        let options = configuration.options.clone();
+        let builder = match &options.external {
+            Some(external) => {
+                let timeout = Duration::from_secs(external.timeout_s);
+                let process = Process::start(&external.command, &self.folder, timeout)
+                    .map_err(|said| ContextError::External { said })?;
+                Some(Box::new(process) as Box<dyn Builder>)
+            }
+            None => None,
+        };
+        let bodies = options.raw.as_ref().and_then(|path| self.bodies.get(path));
+        Ok(Setup {
+            phrases: Arc::clone(&self.phrases),
+            builder,
+            bodies: bodies.cloned().unwrap_or_default(),
+            options,
+        })
+    }
+}
+
+fn check_needs(configuration: &Configuration) -> Result<(), Failure> {
+    let name = &configuration.name;
+    match configuration.base.name {
+        "external" if configuration.options.external.is_none() => Err(Failure::wrong(
+            format!("configuration `{name}` has no command"),
+            "give it with --builder 'python3 my_builder.py', or in the scenario as \
+             `configurations: {mine: {base: external, external: {command: [python3, my_builder.py]}}}`",
+        )),
+        "raw" if configuration.options.raw.is_none() => Err(Failure::wrong(
+            format!("configuration `{name}` has no file of bodies"),
+            "give it with --bodies bodies.jsonl, or in the scenario as \
+             `configurations: {mine: {base: raw, raw: bodies.jsonl}}`",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn phrases(path: Option<&Path>) -> Result<Phrases, Failure> {
+    let Some(path) = path else { return Ok(Phrases::default()) };
+    let shown = path.display();
+    let json = fs::read_to_string(path).map_err(|error| unreadable("phrase book", path, &error))?;
+    Phrases::with(&json).map_err(|error| {
+        let reason = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        let message = format!("`{shown}`: {error}{}", reason.unwrap_or_default());
+        Failure::wrong(message, "a phrase book is a JSON object of strings")
+    })
+}
+
+fn read_bodies(path: &Path) -> Result<Arc<[Text]>, Failure> {
+    let size = fs::metadata(path).map_err(|error| unreadable("bodies", path, &error))?.len();
+    if size > MAX_BODIES {
+        let shown = path.display();
+        let message = format!("`{shown}` holds {size} bytes of bodies, more than {MAX_BODIES}");
+        return Err(Failure::new(Exit::WrongInput, message, None));
+    }
+    let text = fs::read_to_string(path).map_err(|error| unreadable("bodies", path, &error))?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    Ok(lines.map(Text::from).collect())
+}
+
+fn unreadable(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("cannot read {what} `{}`: {error}", path.display());
+    Failure::new(Exit::WrongInput, message, None)
+}

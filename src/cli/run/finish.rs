@@ -1,0 +1,89 @@
+//! What follows the last answer: bounds, tables, the verdict.
+
+use super::{Arguments, not_written};
+use crate::analysis::bounds::{Inputs, bounds};
+use crate::analysis::{Results, Samples};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::{output, outputs, tokens};
+use crate::load::{Measured, Target, Writer};
+use crate::record::{BoundRecord, Ending, Manifest, Outcome, RequestRecord, SpanStore};
+use crate::tokens::SharedEncoder;
+use crate::transport::Client;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A run whose last answer is in.
+pub(super) struct Done<'a> {
+    pub(super) writer: Writer,
+    pub(super) manifest: &'a Manifest,
+    pub(super) target: &'a Target,
+    pub(super) client: &'a Client,
+    pub(super) ending: Ending,
+}
+
+impl Done<'_> {
+    /// Computes and writes what follows from the records, and says how the run ended.
+    pub(super) async fn finish(self, given: &Arguments, dir: &Path) -> Result<Exit, Failure> {
+        let measured = self.writer.take().await;
+        tell_warnings(&measured);
+        let (records, spans) = kept(measured);
+        let encoder = tokens::encoder(&given.aim, self.target, self.client, &records, &spans).await?;
+        let found = computed(self.manifest, self.target, &records, &spans, encoder.as_ref());
+        self.writer.bounds(found.clone()).await;
+        let manifest = self.writer.finish(self.ending.clone()).await.map_err(not_written)?;
+        if !given.no_report {
+            let samples = Samples::of(&manifest, &records, &found);
+            let results = Results::new(&manifest, &samples, Vec::new());
+            outputs::write(dir, &results, &records, &found)?;
+            output::data(&outputs::terminal(&results))?;
+        }
+        output::tell(&format!("records: {}", dir.display()));
+        Ok(verdict(&self.ending, &records))
+    }
+}
+
+fn kept(measured: Vec<Measured>) -> (Vec<RequestRecord>, SpanStore) {
+    let mut spans = SpanStore::default();
+    let mut records = Vec::with_capacity(measured.len());
+    for one in measured {
+        for text in one.texts {
+            spans.insert(text);
+        }
+        records.push(one.record);
+    }
+    (records, spans)
+}
+
+/// Each distinct warning once, with the first request that it came up at.
+fn tell_warnings(measured: &[Measured]) {
+    let mut told = BTreeSet::new();
+    for one in measured {
+        for warning in &one.warnings {
+            if told.insert((one.record.configuration.clone(), warning.clone())) {
+                let place = format!("{} turn {}", one.record.conversation, one.record.turn);
+                output::warn(&format!("{place}: {warning}"));
+            }
+        }
+    }
+}
+
+fn computed(
+    manifest: &Manifest,
+    target: &Target,
+    records: &[RequestRecord],
+    spans: &SpanStore,
+    encoder: Option<&SharedEncoder>,
+) -> Vec<BoundRecord> {
+    let Some(facts) = manifest.target(&target.name) else { return Vec::new() };
+    let inputs = Inputs { target: facts, records, spans, encoder };
+    // The model was read from a parsed one, so it parses.
+    bounds(&inputs).unwrap_or_default()
+}
+
+fn verdict(ending: &Ending, records: &[RequestRecord]) -> Exit {
+    if *ending == Ending::Interrupted {
+        return Exit::Interrupted;
+    }
+    let any_ok = records.iter().any(|record| record.outcome == Outcome::Ok);
+    if any_ok { Exit::Done } else { Exit::NoRequestOk }
+}

@@ -1,0 +1,14 @@
+//! `schema`: the JSON schema of scenario files.
+
+use super::exit::{Exit, Failure};
+use super::output;
+
+/// Print the JSON schema of scenario files (`scenarios/schema.json`)
+#[derive(clap::Args)]
+pub struct Arguments {}
+
+pub(super) fn run(_: &Arguments) -> Result<Exit, Failure> {
+    let schema = format!("{:#}\n", crate::scenario::schema());
+    output::data(&schema)?;
+    Ok(Exit::Done)
+}

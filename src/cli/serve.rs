@@ -1,0 +1,104 @@
+//! `serve`: the embedded model server as a process.
+
+use super::exit::{Exit, Failure};
+use super::output;
+use super::target::parse_model;
+use crate::server::{Faults, Options, PROFILES, Profile, Server, Speed, find_profile};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// Serve the embedded model server until Ctrl-C
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Port on loopback; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+
+    /// Whose habits it imitates (see `list profiles`)
+    #[arg(long, default_value = "vllm")]
+    profile: String,
+
+    /// Decides words and jitter
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Name under which the model is served
+    #[arg(long, default_value = "embedded")]
+    model: String,
+
+    /// Key that requests must bring
+    #[arg(long, env = "PREFIXBENCH_SERVE_KEY", hide_env_values = true)]
+    api_key: Option<String>,
+
+    /// Cache model in place of the profile's (see `list cache-models`)
+    #[arg(long, value_name = "MODEL")]
+    cache_model: Option<String>,
+
+    /// Something to do wrong every Nth request, as NAME:N (`http-429:5`); may be repeated
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<String>,
+
+    /// Prompt tokens computed in a second; 0: at once
+    #[arg(long, value_name = "TOKENS")]
+    prefill: Option<f64>,
+
+    /// Tokens generated in a second; 0: at once
+    #[arg(long, value_name = "TOKENS")]
+    decode: Option<f64>,
+}
+
+/// The profile of that name.
+pub(super) fn profile(name: &str) -> Result<&'static Profile, Failure> {
+    find_profile(name).ok_or_else(|| {
+        let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+        Failure::wrong(format!("unknown profile `{name}`"), format!("known: {}", known.join(", ")))
+    })
+}
+
+pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    let options = options(arguments)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        Failure::new(Exit::Unexpected, format!("cannot start the runtime: {error}"), None)
+    })?;
+    runtime.block_on(async {
+        let addr = options.addr;
+        let server = Server::start(options).await.map_err(|error| {
+            let help = "choose another port, or 0 for a free one";
+            Failure::wrong(format!("cannot listen at {addr}: {error}"), help)
+        })?;
+        output::data(&format!("{}\n", server.url()))?;
+        output::tell("simulated: no model answers here; Ctrl-C ends it");
+        let _ends_either_way = tokio::signal::ctrl_c().await;
+        server.shutdown().await;
+        Ok(Exit::Done)
+    })
+}
+
+fn options(arguments: Arguments) -> Result<Options, Failure> {
+    let mut faults = Faults::default();
+    for fault in &arguments.faults {
+        faults = faults.with_written(fault).map_err(|error| {
+            let names: Vec<&str> = crate::server::FAULTS.iter().map(|(name, _, _)| *name).collect();
+            Failure::wrong(error, format!("a fault is NAME:N; known: {}", names.join(", ")))
+        })?;
+    }
+    let usual = Speed::default();
+    let speed = Speed {
+        prefill_per_s: arguments.prefill.unwrap_or(usual.prefill_per_s),
+        decode_per_s: arguments.decode.unwrap_or(usual.decode_per_s),
+        overhead: if arguments.prefill == Some(0.0) { Duration::ZERO } else { usual.overhead },
+        ..usual
+    };
+    Ok(Options {
+        addr: SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port)),
+        profile: profile(&arguments.profile)?,
+        seed: arguments.seed,
+        faults,
+        speed,
+        model: arguments.model,
+        api_key: arguments.api_key,
+        cache_model: arguments.cache_model.as_deref().map(parse_model).transpose()?,
+        ..Options::default()
+    })
+}

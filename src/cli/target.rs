@@ -1,0 +1,266 @@
+//! Which target, and what can be known of it before the first request.
+
+use super::exit::{Exit, Failure};
+use super::output;
+use super::requests::{dialect, family};
+use crate::cache::Model;
+use crate::chat::Family;
+use crate::load::{Engine, Secret, Target};
+use crate::provider::Dialect;
+use crate::record::PublicUrl;
+use crate::transport::Client;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where requests go.
+#[derive(clap::Args)]
+pub(super) struct Aim {
+    /// Base URL with its version part (`http://127.0.0.1:8000/v1`) [default: the embedded server]
+    #[arg(long, value_name = "URL")]
+    pub(super) target: Option<String>,
+
+    /// Model [default: the first that the target lists]
+    #[arg(long)]
+    pub(super) model: Option<String>,
+
+    /// Wire format [default: openai-chat]
+    #[arg(long)]
+    pub(super) dialect: Option<String>,
+
+    /// Kind of provider that strategies build for [default: by dialect]
+    #[arg(long)]
+    pub(super) wire: Option<String>,
+
+    /// Environment variable that holds the key
+    #[arg(long, value_name = "NAME", default_value = "PREFIXBENCH_API_KEY")]
+    pub(super) key_env: String,
+
+    /// How the target's cache works (`blocks:16`) [default: as the target says, where it does]
+    #[arg(long, value_name = "MODEL")]
+    pub(super) cache_model: Option<String>,
+
+    /// How long an unused cache entry lives, in seconds of the scenario's time
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) lifetime: Option<u64>,
+
+    /// A local tokenizer.json (with its tokenizer_config.json beside it) to count tokens with
+    #[arg(long, value_name = "FILE")]
+    pub(super) tokenizer: Option<std::path::PathBuf>,
+
+    /// Profile of the embedded server
+    #[arg(long, default_value = "vllm", conflicts_with = "target")]
+    pub(super) profile: String,
+}
+
+impl Aim {
+    /// The cache model that was asked for.
+    pub(super) fn cache_model(&self) -> Result<Option<Model>, Failure> {
+        self.cache_model.as_deref().map(parse_model).transpose()
+    }
+
+    fn dialect(&self) -> Result<&'static dyn Dialect, Failure> {
+        dialect(self.dialect.as_deref().unwrap_or("openai-chat"))
+    }
+
+    fn key(&self) -> Option<Secret> {
+        #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+        let key = std::env::var(&self.key_env).ok()?;
+        (!key.trim().is_empty()).then(|| Secret::new(&key))
+    }
+
+    fn family(&self, dialect: &dyn Dialect, engine: Engine) -> Result<Family, Failure> {
+        match self.wire.as_deref() {
+            Some(name) => family(name),
+            None if engine != Engine::Other && dialect.family() == Family::Openai => {
+                Ok(Family::Compatible)
+            }
+            None => Ok(dialect.family()),
+        }
+    }
+
+    /// The embedded server at `url`, whose cache works as `cache`.
+    pub(super) fn embedded(
+        &self,
+        url: String,
+        cache: Model,
+        lifetime: Option<Duration>,
+    ) -> Result<Target, Failure> {
+        let dialect = self.dialect()?;
+        Ok(Target {
+            name: Arc::from("embedded"),
+            url,
+            dialect,
+            model: Arc::from(self.model.as_deref().unwrap_or("embedded")),
+            key: None,
+            extra: Map::new(),
+            wire: self.family(dialect, Engine::Embedded)?.wire(),
+            engine: Engine::Embedded,
+            salted: true,
+            tools_first: true,
+            cache: Some(self.cache_model()?.unwrap_or(cache)),
+            lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
+        })
+    }
+
+    /// The target at the URL that was given, as far as a few free questions tell.
+    pub(super) async fn remote(&self, url: &str, client: &Client) -> Result<Target, Failure> {
+        let url = checked_url(url)?;
+        let dialect = self.dialect()?;
+        let key = self.key();
+        let mut target = Target {
+            name: Arc::from(name_of(&url)),
+            url,
+            dialect,
+            model: Arc::from(""),
+            key,
+            extra: Map::new(),
+            wire: dialect.family().wire(),
+            engine: Engine::Other,
+            salted: false,
+            tools_first: dialect.family() != Family::Compatible,
+            cache: self.cache_model()?,
+            lifetime: self.lifetime.map(Duration::from_secs),
+        };
+        let models = listed_models(&target, client).await;
+        target.engine = engine(models.as_ref());
+        target.wire = self.family(dialect, target.engine)?.wire();
+        target.tools_first = target.engine == Engine::Other && dialect.family() != Family::Compatible;
+        target.salted = target.engine == Engine::Vllm;
+        target.model = self.chosen_model(models.as_ref())?;
+        if target.cache.is_none() {
+            target.cache = known_cache(&target, client).await;
+        }
+        Ok(target)
+    }
+
+    fn chosen_model(&self, models: Option<&Value>) -> Result<Arc<str>, Failure> {
+        if let Some(model) = &self.model {
+            return Ok(Arc::from(model.as_str()));
+        }
+        let first = models.and_then(|list| list.pointer("/data/0/id")).and_then(Value::as_str);
+        first.map(Arc::from).ok_or_else(|| {
+            Failure::wrong(
+                "the target does not list its models",
+                "name one with --model; if the server is not up yet, start it first",
+            )
+        })
+    }
+}
+
+/// Reads a cache model as `list cache-models` writes them.
+pub(super) fn parse_model(text: &str) -> Result<Model, Failure> {
+    text.parse().map_err(|error: crate::cache::ModelError| {
+        Failure::wrong(error, "see `prefixbench list cache-models`")
+    })
+}
+
+fn checked_url(url: &str) -> Result<String, Failure> {
+    let wrong = |why: &str| {
+        Failure::wrong(
+            format!("`{}` is no target: {why}", PublicUrl::new(url)),
+            "a target is a URL with its version part, such as http://127.0.0.1:8000/v1",
+        )
+    };
+    let parsed = reqwest::Url::parse(url).map_err(|error| wrong(&error.to_string()))?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(wrong("only http and https are spoken"));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(wrong("a key in the URL would end up in records; put it into the environment"));
+    }
+    for end in ["/chat/completions", "/messages", "/responses"] {
+        if url.trim_end_matches('/').ends_with(end) {
+            return Err(wrong(&format!("`{end}` is appended by the dialect; leave it out")));
+        }
+    }
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+/// Host and port: what a person calls the target by.
+fn name_of(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest).to_owned()
+}
+
+/// What `GET /models` says; `None` where the server has no such list.
+async fn listed_models(target: &Target, client: &Client) -> Option<Value> {
+    let url = format!("{}/models", target.url);
+    client.get(&url, &target.headers()).await.ok()?.json()
+}
+
+fn engine(models: Option<&Value>) -> Engine {
+    let owner = models.and_then(|list| list.pointer("/data/0/owned_by")).and_then(Value::as_str);
+    match owner {
+        Some("vllm") => Engine::Vllm,
+        Some("llamacpp") => Engine::LlamaCpp,
+        _ => Engine::Other,
+    }
+}
+
+/// The cache model that the server itself states.
+async fn known_cache(target: &Target, client: &Client) -> Option<Model> {
+    match target.engine {
+        Engine::Vllm => {
+            let metrics = text(client, target, "/metrics").await?;
+            let info = metrics.lines().find(|line| line.starts_with("vllm:cache_config_info{"))?;
+            if label(info, "enable_prefix_caching") == Some("False") {
+                output::warn("the server says that prefix caching is off");
+                return None;
+            }
+            let size: u32 = label(info, "block_size")?.parse().ok()?;
+            let blocks: u32 = label(info, "num_gpu_blocks")?.parse().ok()?;
+            format!("blocks:{size},capacity={blocks}").parse().ok()
+        }
+        Engine::LlamaCpp => {
+            let props: Value = serde_json::from_str(&text(client, target, "/props").await?).ok()?;
+            let slots = props.get("total_slots")?.as_u64()?;
+            format!("slots:{slots}").parse().ok()
+        }
+        Engine::Embedded | Engine::Other => None,
+    }
+}
+
+async fn text(client: &Client, target: &Target, path: &str) -> Option<String> {
+    let reply = client.get(&target.at_root(path), &target.headers()).await.ok()?;
+    (reply.status == 200).then(|| reply.text())
+}
+
+/// The value of a label in a line of Prometheus text.
+fn label<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let start = line.find(&format!("{name}=\""))? + name.len() + 2;
+    line[start..].split('"').next()
+}
+
+/// What a client that cannot be built is told as.
+pub(super) fn no_client(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Unexpected, format!("cannot start the HTTP client: {error}"), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_block_size_is_read_from_the_metrics() {
+        let line = r#"vllm:cache_config_info{block_size="128",enable_prefix_caching="True",num_gpu_blocks="8192"} 1.0"#;
+        assert_eq!(label(line, "block_size"), Some("128"));
+        assert_eq!(label(line, "num_gpu_blocks"), Some("8192"));
+        assert_eq!(label(line, "no_such"), None);
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_a_target_says_why() {
+        let cases = [
+            ("localhost:8000/v1", "is no target"),
+            ("http://user:secret@localhost/v1", "a key in the URL"),
+            ("http://localhost/v1/chat/completions", "leave it out"),
+        ];
+        for (url, expected) in cases {
+            let said = checked_url(url).err().map(|failure| failure.report.to_string());
+            assert!(said.as_deref().is_some_and(|said| said.contains(expected)), "{url}: {said:?}");
+        }
+        assert_eq!(checked_url("http://localhost:1/v1/").ok().as_deref(), Some("http://localhost:1/v1"));
+        assert_eq!(name_of("http://127.0.0.1:8000/v1"), "127.0.0.1:8000");
+    }
+}

@@ -1,0 +1,202 @@
+//! A cell: a number of conversations of one kind.
+
+use super::isolation::{Isolate, Isolation};
+use super::session::Session;
+use super::target::Target;
+use super::writer::ToWriter;
+use crate::context::Configuration;
+use crate::conversation::{Conversation, ConversationSetup, Nonce, Resources};
+use crate::record::Outcome;
+use crate::scenario::model::Scenario;
+use crate::transport::Client;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Conversations of one kind: scenario, configuration, target and load level.
+pub struct Cell {
+    /// The scenario.
+    pub scenario: Arc<Scenario>,
+    /// How prompts are built.
+    pub configuration: Configuration,
+    /// Where requests go.
+    pub target: Arc<Target>,
+    /// Load level, as records call it (`sessions=1`).
+    pub load: Arc<str>,
+    /// What strategies are started with.
+    pub resources: Arc<dyn Resources>,
+    /// Number of conversations.
+    pub repeats: u32,
+    /// Conversations at once.
+    pub sessions: usize,
+}
+
+impl Cell {
+    /// `quickstart/dev`
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.scenario.name, self.configuration.name)
+    }
+}
+
+/// What bounds a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Output tokens asked for.
+    pub max_tokens: u32,
+    /// Tries after the first.
+    pub retries: u32,
+    /// A server that asks for a longer wait is not asked again.
+    pub longest_wait: Duration,
+}
+
+/// Why a cell, or a conversation of it, ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CellEnd {
+    /// The run was told to stop.
+    Stopped,
+    /// The target refuses everything alike: wrong key, path or model, or no connection.
+    Refused {
+        /// Kind of refusal.
+        outcome: Outcome,
+        /// HTTP status.
+        status: Option<u16>,
+        /// What the target said.
+        message: String,
+    },
+    /// Turn after turn of a conversation failed.
+    Failing {
+        /// Kind of the last failure.
+        outcome: Outcome,
+        /// What the target said.
+        message: String,
+    },
+    /// A prompt could not be built.
+    Context(String),
+}
+
+impl fmt::Display for CellEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped => f.write_str("interrupted"),
+            Self::Refused { outcome, status, message } => {
+                write!(f, "{}", outcome.as_str())?;
+                if let Some(status) = status {
+                    write!(f, " (status {status})")?;
+                }
+                write!(f, ": {message}")
+            }
+            Self::Failing { outcome, message } => {
+                write!(f, "turn after turn failed, last with {}: {message}", outcome.as_str())
+            }
+            Self::Context(message) => f.write_str(message),
+        }
+    }
+}
+
+/// Moves time while a scenario idles: sleeps for a real target, moves the clock
+/// of the embedded server.
+pub type Idle = Arc<dyn Fn(Duration) -> futures_util::future::BoxFuture<'static, ()> + Send + Sync>;
+
+/// What a runner is made of.
+pub struct RunnerSetup {
+    /// The one client.
+    pub client: Arc<Client>,
+    /// What keeps conversations apart.
+    pub isolate: Isolate,
+    /// The run's nonce.
+    pub nonce: Nonce,
+    /// What bounds a request.
+    pub limits: Limits,
+    /// Where attempts go as they end.
+    pub records: mpsc::Sender<ToWriter>,
+    /// Moves time while a scenario idles.
+    pub idle: Idle,
+    /// Ends the run.
+    pub stop: CancellationToken,
+}
+
+/// Runs cells.
+pub struct Runner {
+    setup: Arc<RunnerSetup>,
+}
+
+impl Runner {
+    /// A runner that has run nothing yet.
+    pub fn new(setup: RunnerSetup) -> Self {
+        Self { setup: Arc::new(setup) }
+    }
+
+    /// Runs the conversations of `cell`, up to its `sessions` at once, and
+    /// returns when all have ended.
+    ///
+    /// # Errors
+    ///
+    /// The first reason for which a conversation ended early; conversations
+    /// that have not begun by then do not begin.
+    pub async fn run(&self, cell: &Arc<Cell>) -> Result<(), CellEnd> {
+        let slots = Arc::new(Semaphore::new(cell.sessions.max(1)));
+        let give_up = self.setup.stop.child_token();
+        let tasks = TaskTracker::new();
+        let (ends, mut ended) = mpsc::channel(1);
+        for repeat in 1..=cell.repeats {
+            let acquired = give_up.run_until_cancelled(Arc::clone(&slots).acquire_owned()).await;
+            let Some(Ok(permit)) = acquired else { break };
+            let conversation = self.conversation(Arc::clone(cell), repeat, give_up.clone());
+            let (ends, give_up) = (ends.clone(), give_up.clone());
+            tasks.spawn(async move {
+                let _held = permit;
+                if let Err(end) = conversation.await {
+                    give_up.cancel();
+                    // Only the first reason is told; the others follow from it.
+                    let _later = ends.try_send(end);
+                }
+            });
+        }
+        tasks.close();
+        tasks.wait().await;
+        drop(ends);
+        ended.recv().await.map_or_else(
+            || if self.setup.stop.is_cancelled() { Err(CellEnd::Stopped) } else { Ok(()) },
+            Err,
+        )
+    }
+
+    fn conversation(
+        &self,
+        cell: Arc<Cell>,
+        repeat: u32,
+        stop: CancellationToken,
+    ) -> impl Future<Output = Result<(), CellEnd>> + Send + 'static {
+        let setup = Arc::clone(&self.setup);
+        async move {
+            let cell_name = cell.name();
+            let name: Arc<str> = Arc::from(format!("{cell_name}/{repeat}"));
+            let target = &cell.target;
+            let isolation = Isolation::of(
+                setup.isolate,
+                setup.nonce,
+                target.salted,
+                target.tools_first,
+                &cell_name,
+                &name,
+            );
+            let conversation = Conversation::new(
+                Arc::clone(&cell.scenario),
+                ConversationSetup {
+                    name: Arc::clone(&name),
+                    configuration: cell.configuration.clone(),
+                    wire: target.wire,
+                    nonce: isolation.nonce,
+                    place: isolation.place,
+                    resources: Arc::clone(&cell.resources),
+                },
+            )
+            .map_err(|error| CellEnd::Context(error.to_string()))?;
+            let session = Session { setup, cell, name, repeat, isolation, stop };
+            session.run(conversation).await
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! One conversation: its turns one after the other, its attempts as records.
+
+use super::cell::{Cell, CellEnd, RunnerSetup};
+use super::isolation::Isolation;
+use super::target::Target;
+use super::writer::ToWriter;
+use crate::chat::{PlacedMessage, Text};
+use crate::conversation::{Conversation, Next, Pending, Reply};
+use crate::provider::{Body, RequestParams, finish_word};
+use crate::record::request::RECORD_VERSION;
+use crate::record::{Outcome, RecordedMessage, RequestRecord};
+use crate::transport::{Exchange, Header, Outgoing};
+use crate::units::{Bytes, Micros};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// An attempt that ended: its record and the texts that the record points to.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The record.
+    pub record: RequestRecord,
+    /// Texts of its spans and of its answer.
+    pub texts: Vec<Text>,
+    /// What strategies said about the request, on its first attempt.
+    pub warnings: Vec<String>,
+}
+
+/// Turns of a conversation that may fail one after the other before it is given up.
+const FAILING_TURNS: u32 = 5;
+
+/// What all attempts of a conversation have in common.
+pub(super) struct Session {
+    pub(super) setup: Arc<RunnerSetup>,
+    pub(super) cell: Arc<Cell>,
+    pub(super) name: Arc<str>,
+    pub(super) repeat: u32,
+    pub(super) isolation: Isolation,
+    pub(super) stop: CancellationToken,
+}
+
+/// How a request ended, after its retries.
+struct Answered {
+    reply: Option<Reply>,
+    outcome: Outcome,
+    status: Option<u16>,
+    error: Option<String>,
+}
+
+impl Session {
+    fn target(&self) -> &Target {
+        &self.cell.target
+    }
+
+    /// The request's body and the parameters it was made with.
+    fn body(&self, pending: &Pending) -> (Body, RequestParams) {
+        let target = self.target();
+        let params = RequestParams {
+            model: self.model(pending).to_string(),
+            max_tokens: self.setup.limits.max_tokens,
+            stream: true,
+            salt: self.isolation.salt.as_deref().map(str::to_owned),
+            extra: target.extra.clone(),
+        };
+        (target.dialect.body(&pending.prompt, &params), params)
+    }
+
+    /// The model that a scenario's `model` step names is a label on targets that
+    /// serve one model; only the embedded server takes any name.
+    fn model(&self, pending: &Pending) -> Arc<str> {
+        match &pending.model {
+            Some(model) if self.target().simulated() => Arc::clone(model),
+            _ => Arc::clone(&self.target().model),
+        }
+    }
+
+    /// Sends a request, again where it failed in a way that may pass, and hands
+    /// every attempt to `record`.
+    async fn ask(&self, pending: &Pending, after_failure: bool) -> Answered {
+        let (body, params) = self.body(pending);
+        let mut due = self.setup.client.now();
+        let mut attempt = 1;
+        loop {
+            let exchange = self.send(&body, &pending.prompt.hints.affinity, due).await;
+            let retry = self.retry_after(&exchange, attempt);
+            let mut measured = self.measure(pending, &body, &params, &exchange, attempt);
+            let flags = &mut measured.record.flags;
+            if after_failure {
+                flags.push(Arc::from("after_failure"));
+            }
+            if attempt > 1 {
+                flags.push(Arc::from("retried"));
+            }
+            if retry.is_some() {
+                flags.push(Arc::from("tried_again"));
+            }
+            if self.setup.records.send(ToWriter::Measured(Box::new(measured))).await.is_err() {
+                return Answered::aborted();
+            }
+            let Some(wait) = retry else { return Answered::from(exchange) };
+            let slept = self.stop.run_until_cancelled(tokio::time::sleep(wait)).await;
+            if slept.is_none() {
+                return Answered::from(exchange);
+            }
+            due = self.setup.client.now();
+            attempt += 1;
+        }
+    }
+
+    async fn send(&self, body: &Body, affinity: &[(String, String)], due: Micros) -> Exchange {
+        let target = self.target();
+        let mut headers = target.headers();
+        headers.extend(affinity.iter().map(|(name, value)| Header::plain(name, value)));
+        let outgoing = Outgoing {
+            url: target.endpoint(true),
+            headers,
+            body: bytes::Bytes::from(body.text.clone()),
+            dialect: target.dialect,
+            stream: true,
+            due,
+        };
+        self.setup.client.send(outgoing, &self.stop).await
+    }
+
+    /// How long to wait before the next try; `None` where there is none.
+    ///
+    /// Only failures before the first byte of an answer are tried again: 429,
+    /// 502, 503, 529 and connections that did not come about. A server's own
+    /// `Retry-After` goes before the doubling wait.
+    fn retry_after(&self, exchange: &Exchange, attempt: u32) -> Option<Duration> {
+        let passing = match exchange.outcome {
+            Outcome::Http429 | Outcome::Connect => true,
+            Outcome::Http5xx => matches!(exchange.status, Some(502 | 503 | 529)),
+            _ => false,
+        };
+        if !passing || attempt > self.setup.limits.retries || self.stop.is_cancelled() {
+            return None;
+        }
+        let doubling = Duration::from_millis(250) * 2_u32.saturating_pow(attempt - 1);
+        let wait = exchange.retry_after().unwrap_or(doubling);
+        (wait <= self.setup.limits.longest_wait).then_some(wait)
+    }
+
+    fn measure(
+        &self,
+        pending: &Pending,
+        body: &Body,
+        params: &RequestParams,
+        exchange: &Exchange,
+        attempt: u32,
+    ) -> Measured {
+        let output = exchange.answer.text.as_deref().map(Text::from);
+        let mut texts = texts_of(&body.messages);
+        texts.extend(output.clone());
+        let record = RequestRecord {
+            v: RECORD_VERSION,
+            scenario: Arc::clone(&self.cell.scenario.name),
+            group: Arc::clone(&self.cell.scenario.group),
+            configuration: Arc::from(self.cell.configuration.name.as_str()),
+            target: Arc::clone(&self.target().name),
+            model: Arc::from(params.model.as_str()),
+            load: Arc::clone(&self.cell.load),
+            repeat: self.repeat,
+            conversation: Arc::clone(&self.name),
+            turn: pending.turn,
+            request: pending.request,
+            attempt,
+            events: pending.events.clone(),
+            outcome: exchange.outcome,
+            status: exchange.status,
+            flags: Vec::new(),
+            error: exchange.error.clone(),
+            usage: exchange.answer.usage.clone().unwrap_or_default(),
+            stamps: exchange.stamps.clone(),
+            bytes_sent: Bytes(body.text.len() as u64),
+            salt: self.isolation.salt.clone(),
+            nonce: Arc::from(self.isolation.nonce.to_string()),
+            scenario_ms: pending.scenario_ms,
+            prompt: body.messages.iter().map(RecordedMessage::from).collect(),
+            output_sha256: output.as_ref().map(Text::digest),
+            finish: exchange.answer.finish.as_ref().map(|reason| finish_word(reason).to_owned()),
+            served_by: exchange.answer.served_by.clone(),
+        };
+        let warnings = if attempt == 1 { pending.prompt.warnings.clone() } else { Vec::new() };
+        Measured { record, texts, warnings }
+    }
+
+    /// Runs the conversation to its end, to its failure, or until the run stops.
+    ///
+    /// # Errors
+    ///
+    /// Why it ended early, where that concerns more than this conversation.
+    pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
+        let (mut failed_in_row, mut any_failed) = (0, false);
+        loop {
+            let next = conversation.next().map_err(|error| CellEnd::Context(error.to_string()))?;
+            let pending = match next {
+                None => return Ok(()),
+                Some(Next::Idle(span)) => {
+                    self.stop.run_until_cancelled((self.setup.idle)(span)).await;
+                    continue;
+                }
+                Some(Next::Request(pending)) => pending,
+            };
+            if self.stop.is_cancelled() {
+                return Err(CellEnd::Stopped);
+            }
+            let answered = self.ask(&pending, any_failed).await;
+            if let Some(reply) = answered.reply {
+                failed_in_row = 0;
+                conversation.answer(reply);
+                continue;
+            }
+            if let Some(end) = answered.end() {
+                return Err(end);
+            }
+            failed_in_row += 1;
+            any_failed = true;
+            if failed_in_row == FAILING_TURNS {
+                return Err(answered.failing());
+            }
+            if !conversation.fail() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Answered {
+    fn aborted() -> Self {
+        Self { reply: None, outcome: Outcome::Aborted, status: None, error: None }
+    }
+
+    /// Whether the failure ends more than its turn: nothing sent to this target
+    /// with this key and model can succeed.
+    fn end(&self) -> Option<CellEnd> {
+        match self.outcome {
+            Outcome::Aborted => Some(CellEnd::Stopped),
+            Outcome::Auth | Outcome::NotFound | Outcome::Connect => Some(CellEnd::Refused {
+                outcome: self.outcome,
+                status: self.status,
+                message: self.error.clone().unwrap_or_default(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Answered {
+    fn failing(self) -> CellEnd {
+        CellEnd::Failing { outcome: self.outcome, message: self.error.unwrap_or_default() }
+    }
+}
+
+impl From<Exchange> for Answered {
+    fn from(exchange: Exchange) -> Self {
+        let ok = exchange.outcome == Outcome::Ok;
+        Self {
+            reply: ok.then(|| Reply {
+                reasoning: Some(exchange.answer.reasoning).filter(|text| !text.is_empty()),
+                text: exchange.answer.text,
+            }),
+            outcome: exchange.outcome,
+            status: exchange.status,
+            error: exchange.error,
+        }
+    }
+}
+
+fn texts_of(messages: &[PlacedMessage]) -> Vec<Text> {
+    let spans = messages.iter().flat_map(|message| &message.spans);
+    spans.map(|placed| placed.span.text.clone()).collect()
+}

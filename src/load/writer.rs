@@ -1,0 +1,125 @@
+//! The thread that writes records, so that no turn waits for a disk.
+//!
+//! One bounded channel leads to it. A write that fails ends the run: what was
+//! written stays, what still comes is dropped and counted.
+
+use super::session::Measured;
+use crate::record::{BoundRecord, Ending, Manifest, RequestRecord, RunWriter, WriteError};
+use crate::units::Micros;
+use std::thread::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// Records that may wait for the disk.
+const QUEUE: usize = 1024;
+
+/// What the writer is told.
+pub enum ToWriter {
+    /// An attempt ended.
+    Measured(Box<Measured>),
+    /// What has come since the last such request is wanted back.
+    Take(oneshot::Sender<Vec<Measured>>),
+    /// What was computed after a cell.
+    Bounds(Vec<BoundRecord>),
+}
+
+/// Called for every record, on the writer's thread.
+pub type OnRecord = Box<dyn FnMut(&RequestRecord) + Send>;
+
+/// A running writer.
+pub struct Writer {
+    send: mpsc::Sender<ToWriter>,
+    thread: JoinHandle<(RunWriter, Option<WriteError>)>,
+}
+
+impl Writer {
+    /// Starts the thread. A write that fails cancels `stop`.
+    pub fn start(run: RunWriter, on_record: OnRecord, stop: CancellationToken) -> Self {
+        let (send, receive) = mpsc::channel(QUEUE);
+        let thread = std::thread::spawn(move || Work { run, on_record, stop }.until_closed(receive));
+        Self { send, thread }
+    }
+
+    /// The way to it.
+    pub fn sender(&self) -> mpsc::Sender<ToWriter> {
+        self.send.clone()
+    }
+
+    /// What has been measured since this was last asked; empty where the writer
+    /// is gone.
+    pub async fn take(&self) -> Vec<Measured> {
+        let (send, receive) = oneshot::channel();
+        if self.send.send(ToWriter::Take(send)).await.is_err() {
+            return Vec::new();
+        }
+        receive.await.unwrap_or_default()
+    }
+
+    /// Writes what was computed after a cell.
+    pub async fn bounds(&self, bounds: Vec<BoundRecord>) {
+        // A writer that is gone tells why in `finish`.
+        let _gone = self.send.send(ToWriter::Bounds(bounds)).await;
+    }
+
+    /// Ends the run and the thread. Every other sender must be dropped by now.
+    ///
+    /// # Errors
+    ///
+    /// The first write that failed.
+    pub async fn finish(self, ending: Ending) -> Result<Manifest, WriteError> {
+        drop(self.send);
+        let joined = tokio::task::spawn_blocking(move || self.thread.join()).await;
+        match joined {
+            Ok(Ok((run, None))) => run.finish(ending),
+            Ok(Ok((run, Some(error)))) => {
+                // The disk may be full; the manifest may still fit.
+                let _as_far_as_it_goes = run.finish(Ending::Failed(error.to_string()));
+                Err(error)
+            }
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(join) => std::panic::resume_unwind(join.into_panic()),
+        }
+    }
+}
+
+struct Work {
+    run: RunWriter,
+    on_record: OnRecord,
+    stop: CancellationToken,
+}
+
+impl Work {
+    fn until_closed(
+        mut self,
+        mut receive: mpsc::Receiver<ToWriter>,
+    ) -> (RunWriter, Option<WriteError>) {
+        let mut kept = Vec::new();
+        let mut failed = None;
+        while let Some(told) = receive.blocking_recv() {
+            match told {
+                ToWriter::Take(reply) => {
+                    let _nobody_waits = reply.send(std::mem::take(&mut kept));
+                }
+                ToWriter::Measured(measured) if failed.is_none() => {
+                    failed = self.write(&measured).err();
+                    kept.push(*measured);
+                }
+                ToWriter::Bounds(bounds) if failed.is_none() => {
+                    failed = self.run.bounds(&bounds).err();
+                }
+                ToWriter::Measured(_) | ToWriter::Bounds(_) => {}
+            }
+            if failed.is_some() {
+                self.stop.cancel();
+            }
+        }
+        (self.run, failed)
+    }
+
+    fn write(&mut self, measured: &Measured) -> Result<(), WriteError> {
+        self.run.append(&measured.record, &mut measured.texts.iter())?;
+        (self.on_record)(&measured.record);
+        let now = measured.record.stamps.done_us.unwrap_or(Micros(0));
+        self.run.sync_due(now).map(|_synced| ())
+    }
+}
