@@ -18,7 +18,9 @@ mod samples;
 pub mod stats;
 mod tables;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, evidence};

@@ -2,7 +2,10 @@
 
 use crate::chat::{Class, Origin, Part, Role, Text, Usage, UsageOrigin};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{Outcome, RecordedMessage, RecordedSpan, RequestRecord, SpanStore, Stamps};
+use crate::record::{
+    BoundRecord, Break, ConfigurationFacts, Ending, EventLabel, Manifest, Outcome, RecordedMessage,
+    RecordedSpan, RequestRecord, ScenarioFacts, SpanStore, Stamps, TargetFacts, WallTime,
+};
 use crate::units::{Bytes, Micros, Tokens};
 use std::sync::Arc;
 
@@ -90,4 +93,115 @@ pub(crate) fn blank(configuration: &str, turn: u32) -> RequestRecord {
         finish: Some("stop".to_owned()),
         served_by: None,
     }
+}
+
+/// A manifest of three configurations on the embedded server.
+pub(crate) fn manifest() -> Manifest {
+    let mut manifest = Manifest::begin(7, "0 0 0 0 0 0 0 0");
+    manifest.program = Arc::from("0.1.0");
+    manifest.started = WallTime::parse("2026-11-30T09:00:00Z").expect("a time");
+    manifest.ending = Some(Ending::Complete);
+    manifest.scenarios = vec![ScenarioFacts {
+        name: Arc::from("quickstart"),
+        group: Arc::from("G1"),
+        sha256: Text::from("").digest(),
+    }];
+    manifest.configurations = ["dev", "layered", "append-only"]
+        .map(|name| ConfigurationFacts {
+            name: Arc::from(name),
+            base: Arc::from(name),
+            options: serde_json::Value::Null,
+        })
+        .to_vec();
+    manifest.targets = vec![TargetFacts {
+        name: Arc::from("here"),
+        dialect: Arc::from("openai-chat"),
+        model: Arc::from("m"),
+        cache_model: Some(Arc::from("blocks:16")),
+        simulated: true,
+        tokenizer: Some(Arc::from("o200k")),
+        ..TargetFacts::default()
+    }];
+    manifest
+}
+
+/// A request with these counts, and its bound.
+pub(crate) fn counted(
+    configuration: &str,
+    repeat: u32,
+    turn: u32,
+    (total, read, bound): (u64, u64, u64),
+) -> (RequestRecord, BoundRecord) {
+    let mut record = blank(configuration, turn);
+    record.repeat = repeat;
+    record.conversation = format!("quickstart/{configuration}/{repeat}").into();
+    record.usage.total = Some(Tokens(total));
+    record.usage.read = Some(Tokens(read));
+    let sent = record.stamps.sent_us.expect("sent").0;
+    record.stamps.first_text_us = Some(Micros(sent + 20_000 + (total - read.min(total)) * 50));
+    let bound = BoundRecord {
+        v: RECORD_VERSION,
+        conversation: Arc::clone(&record.conversation),
+        turn,
+        request: 1,
+        attempt: 1,
+        prompt: Some(Tokens(total)),
+        eligible: Some(Tokens(bound)),
+        bound: Some(Tokens(bound)),
+        cache_model: Some(Arc::from("blocks:16")),
+        tokenizer: Some(Arc::from("o200k")),
+        broke: None,
+        cost: None,
+        flags: Vec::new(),
+    };
+    (record, bound)
+}
+
+/// Two conversations of three turns in each of three configurations; an event
+/// before turn 3 breaks `dev`, and `layered` grows at turn 2.
+pub(crate) fn story() -> (Vec<RequestRecord>, Vec<BoundRecord>) {
+    let turns: [(&str, [(u64, u64, u64); 3]); 3] = [
+        ("dev", [(1_000, 0, 0), (1_200, 992, 992), (3_700, 160, 160)]),
+        (
+            "layered",
+            [(1_000, 0, 0), (1_300, 480, 480), (3_800, 1_296, 1_296)],
+        ),
+        (
+            "append-only",
+            [(1_000, 0, 0), (1_200, 992, 992), (3_700, 1_184, 1_200)],
+        ),
+    ];
+    let mut all = Vec::new();
+    for (configuration, counts) in turns {
+        for repeat in 1..=2 {
+            for (turn, (total, read, bound)) in (1..).zip(counts) {
+                // The second conversation is a little longer than the first.
+                let total = total + u64::from(repeat - 1) * 100;
+                let mut pair = counted(configuration, repeat, turn, (total, read, bound));
+                pair.1.broke = broken(configuration, turn);
+                if turn == 3 {
+                    pair.0.events = vec![EventLabel {
+                        label: Arc::from("artifacts on"),
+                        line: 9,
+                    }];
+                }
+                all.push(pair);
+            }
+        }
+    }
+    all.into_iter().unzip()
+}
+
+fn broken(configuration: &str, turn: u32) -> Option<Break> {
+    let (origin, cause, lost) = match (configuration, turn) {
+        ("dev", 3) => ("artifacts", "artifacts on", 1_040),
+        ("layered", 2) => ("L2", "library grew", 520),
+        _ => return None,
+    };
+    Some(Break {
+        origin: Origin::from(origin),
+        cause: Arc::from(cause),
+        byte: 700,
+        lost: Some(Tokens(lost)),
+    })
 }

@@ -1,3 +1,24 @@
 //! Results and figures to pages and tables.
+//!
+//! Invariants: a report is made of results alone, so that the same run folder
+//! gives the same report; what is not known is an empty cell or `-`, never 0;
+//! what was measured on the embedded server says so in every form.
 
+pub mod csv;
+pub mod headline;
 pub mod html;
+pub mod json;
+pub mod markdown;
+mod notes;
+mod strip;
+mod table;
+pub mod terminal;
+pub mod words;
+
+pub use csv::{SUMMARY_COLUMNS, summary_csv};
+pub use json::summary_json;
+pub use markdown::markdown;
+pub use terminal::{Look, terminal};
+
+#[cfg(test)]
+mod tests;

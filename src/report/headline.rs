@@ -1,0 +1,154 @@
+//! The first sentence of a report: built from the numbers, never wider than
+//! they are.
+
+use super::words::{count, dollars, mean_tokens, percent};
+use crate::analysis::{Figures, Results, Total, TotalKey};
+use crate::units::Money;
+
+/// Which layout, how many computed tokens, what share, how sure, measured on
+/// what. A sentence for each target, model and load level.
+///
+/// A run without an answer, or without a count, gets the sentence that is true.
+pub fn headline(results: &Results) -> Vec<String> {
+    if results.totals.is_empty() {
+        return vec!["Nothing was measured: no request was sent.".to_owned()];
+    }
+    arenas(&results.totals)
+        .into_iter()
+        .map(|arena| {
+            let sentence = sentence(arena, results);
+            let simulated = results
+                .targets
+                .iter()
+                .any(|target| target.simulated && target.name == arena[0].key.target);
+            match simulated {
+                true => format!("{sentence} Simulated: measured on the embedded server."),
+                false => sentence,
+            }
+        })
+        .collect()
+}
+
+/// Totals that can be compared: same target, model and load. They stand together.
+pub(super) fn arenas(totals: &[Total]) -> Vec<&[Total]> {
+    let place = |key: &TotalKey| (key.target.clone(), key.model.clone(), key.load.clone());
+    totals
+        .chunk_by(|a, b| place(&a.key) == place(&b.key))
+        .collect()
+}
+
+fn sentence(arena: &[Total], results: &Results) -> String {
+    let sum = |number: fn(&Figures) -> u64| arena.iter().map(|t| number(&t.figures)).sum::<u64>();
+    let requests = sum(|figures| figures.requests);
+    let answered = requests - sum(|figures| figures.failed);
+    let at = match arenas(&results.totals).len() {
+        0 | 1 => String::new(),
+        _ => format!(
+            "On {} ({}, {}): ",
+            arena[0].key.target, arena[0].key.model, arena[0].key.load
+        ),
+    };
+    if answered == 0 {
+        return format!(
+            "{at}Nothing can be said: none of {} was answered.",
+            count(requests, "request")
+        );
+    }
+    let mut ranked: Vec<&Total> = arena
+        .iter()
+        .filter(|total| total.figures.counted > 0)
+        .collect();
+    ranked.sort_by(|a, b| {
+        let computed = |total: &Total| total.figures.computed_per_conversation.unwrap_or(f64::MAX);
+        computed(a).total_cmp(&computed(b))
+    });
+    let said = match ranked.as_slice() {
+        [] => format!(
+            "No share can be given: the server reported no usable count of cached tokens in {}.",
+            count(answered, "answer")
+        ),
+        [only] => alone(only),
+        [best, .., worst] => compared(best, worst),
+    };
+    let missing = requests - sum(|figures| figures.counted);
+    let doubt = if missing > 0 && !ranked.is_empty() {
+        format!(
+            " Left out: {} of {requests} that failed or had no count.",
+            count(missing, "request")
+        )
+    } else {
+        String::new()
+    };
+    format!("{at}{said}{doubt}")
+}
+
+fn alone(total: &Total) -> String {
+    let figures = &total.figures;
+    let achievable = figures.achievable_share.map_or_else(String::new, |share| {
+        format!(" of {} achievable", percent(Some(share)))
+    });
+    format!(
+        "{} leaves {} tokens to compute per conversation{} and reads {} of its prompt tokens from \
+         the cache{achievable} ({}).",
+        total.key.configuration,
+        mean_tokens(figures.computed_per_conversation),
+        cost(figures),
+        percent(figures.cached_share),
+        sureness(figures),
+    )
+}
+
+fn compared(best: &Total, worst: &Total) -> String {
+    let (low, high) = (&best.figures, &worst.figures);
+    if low.computed_per_conversation == high.computed_per_conversation {
+        return format!(
+            "All configurations leave the same {} tokens to compute per conversation; {} reads {} \
+             of its prompt tokens from the cache ({}).",
+            mean_tokens(low.computed_per_conversation),
+            best.key.configuration,
+            percent(low.cached_share),
+            sureness(low),
+        );
+    }
+    format!(
+        "{} leaves the fewest tokens to compute: {} per conversation{}, with {} of its prompt \
+         tokens read from the cache ({}). {} leaves the most: {}{}, with {} read ({}).",
+        best.key.configuration,
+        mean_tokens(low.computed_per_conversation),
+        cost(low),
+        percent(low.cached_share),
+        sureness(low),
+        worst.key.configuration,
+        mean_tokens(high.computed_per_conversation),
+        cost(high),
+        percent(high.cached_share),
+        sureness(high),
+    )
+}
+
+fn cost(figures: &Figures) -> String {
+    let each = figures.cost.map(|cost| {
+        let conversations = i128::from(figures.conversations.max(1));
+        Money(cost.0 / conversations)
+    });
+    match each {
+        Some(each) => format!(" ({})", dollars(Some(each))),
+        None => String::new(),
+    }
+}
+
+/// The interval of the share, or why there is none.
+fn sureness(figures: &Figures) -> String {
+    match figures.cached_interval {
+        Some(interval) => format!(
+            "95 % interval {} to {}, {}",
+            percent(Some(interval.low)),
+            percent(Some(interval.high)),
+            count(figures.conversations, "conversation"),
+        ),
+        None => format!(
+            "{}: no interval",
+            count(figures.conversations, "conversation")
+        ),
+    }
+}

@@ -1,0 +1,141 @@
+//! Results as Markdown, for a pull request.
+
+use super::headline::headline;
+use super::notes::notes;
+use super::strip::{Strip, cell, strips};
+use super::table::columns;
+use super::terminal::measured_on;
+use super::words::tokens;
+use crate::analysis::Results;
+use std::fmt::Write as _;
+
+/// The results as Markdown.
+pub fn markdown(results: &Results) -> String {
+    let mut out = String::from("# Prefix cache report\n\n");
+    for sentence in headline(results) {
+        let _infallible = writeln!(out, "**{}**\n", inline(&sentence));
+    }
+    for note in notes(results) {
+        let _infallible = writeln!(out, "> ⚠ {}\n", inline(&note));
+    }
+    for target in &results.targets {
+        let _infallible = writeln!(out, "{}\n", inline(&measured_on(target, results)));
+    }
+    if results.totals.is_empty() {
+        return out;
+    }
+    out.push_str("## Configurations\n\n");
+    let columns = columns(results);
+    let head: Vec<_> = columns
+        .iter()
+        .map(|column| one_line(&column.title))
+        .collect();
+    let numbers: Vec<_> = columns.iter().map(|column| column.number).collect();
+    let rows = (0..results.totals.len()).map(|row| {
+        let cells = columns.iter().filter_map(|column| column.cells.get(row));
+        cells.map(|cell| one_line(cell)).collect()
+    });
+    table(&mut out, &head, &numbers, rows);
+    breaks(&mut out, results);
+    match strips(results) {
+        Some(strips) => strips.iter().for_each(|strip| turns(&mut out, strip)),
+        None => out.push_str("\nThe turns of every scenario are in `summary.json`.\n"),
+    }
+    out
+}
+
+fn breaks(out: &mut String, results: &Results) {
+    if results.breaks.is_empty() {
+        return;
+    }
+    out.push_str("\n## Where the prefix broke\n\n");
+    let head = ["configuration", "source", "cause", "breaks", "tokens lost"].map(str::to_owned);
+    let rows = results.breaks.iter().map(|found| {
+        vec![
+            found.key.configuration.to_string(),
+            found.origin.to_string(),
+            found.cause.to_string(),
+            found.breaks.to_string(),
+            tokens(found.lost),
+        ]
+    });
+    table(out, &head, &[false, false, false, true, true], rows);
+}
+
+fn turns(out: &mut String, strip: &Strip<'_>) {
+    let _infallible = write!(
+        out,
+        "\n## {}: % of prompt tokens read from the cache, by turn\n\n",
+        inline(&strip.title)
+    );
+    let mut head = vec!["configuration".to_owned()];
+    head.extend(strip.turns.iter().map(u32::to_string));
+    let numbers: Vec<bool> = (0..head.len()).map(|column| column > 0).collect();
+    let rows = strip.rows.iter().map(|(name, row)| {
+        let cells = strip
+            .turns
+            .iter()
+            .map(|turn| cell(row.get(turn)).trim().to_owned());
+        std::iter::once((*name).to_owned()).chain(cells).collect()
+    });
+    table(out, &head, &numbers, rows);
+    if strip
+        .rows
+        .iter()
+        .flat_map(|(_, row)| row.values())
+        .any(|row| row.breaks > 0)
+    {
+        out.push_str("\n\\* the prefix broke\n");
+    }
+    if !strip.events.is_empty() {
+        out.push('\n');
+    }
+    for (turn, events) in &strip.events {
+        let _infallible = writeln!(out, "- before turn {turn}: {}", inline(events));
+    }
+}
+
+fn table(
+    out: &mut String,
+    head: &[String],
+    numbers: &[bool],
+    rows: impl Iterator<Item = Vec<String>>,
+) {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| inline(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    out.push_str(&line(head));
+    let rules: Vec<_> = numbers
+        .iter()
+        .map(|number| if *number { "---:" } else { "---" })
+        .collect();
+    let _infallible = writeln!(out, "| {} |", rules.join(" | "));
+    for row in rows {
+        out.push_str(&line(&row));
+    }
+}
+
+/// A cell or title of several lines in one.
+fn one_line(text: &str) -> String {
+    text.replace("-\n", "").replace('\n', " ")
+}
+
+/// Text that is no markup: names come from files that a person wrote.
+fn inline(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\r' | '\n' => out.push(' '),
+            _ => out.push(letter),
+        }
+    }
+    out
+}

@@ -1,0 +1,102 @@
+//! What a reader must know before trusting a number.
+
+use super::words::{count, percent, tokens};
+use crate::analysis::Results;
+use crate::record::Ending;
+use crate::units::Share;
+
+/// Sentences about the evidence, the most important first; empty where there is
+/// nothing to say.
+pub(super) fn notes(results: &Results) -> Vec<String> {
+    let found = &results.evidence;
+    let mut notes = Vec::new();
+    match &results.ending {
+        Some(Ending::Complete) => {}
+        Some(Ending::Interrupted) => {
+            notes.push("the run was interrupted: these are the requests until then".to_owned());
+        }
+        Some(Ending::Failed(why)) => notes.push(format!("the run ended early: {why}")),
+        None => notes.push("the run has not ended, or was killed".to_owned()),
+    }
+    if found.failed_attempts() > 0 {
+        let kinds: Vec<String> = found
+            .outcomes
+            .iter()
+            .filter(|(outcome, _)| **outcome != "ok")
+            .map(|(outcome, number)| format!("{outcome} {number}"))
+            .collect();
+        notes.push(format!(
+            "{} of {} failed: {}",
+            found.failed_attempts(),
+            count(found.attempts, "attempt"),
+            kinds.join(", ")
+        ));
+    }
+    notes.extend(counts(results));
+    if found.beyond_lifetime > 0 {
+        let (total, read) = found.beyond_lifetime_tokens;
+        let share = Share {
+            part: read,
+            whole: total,
+        };
+        notes.push(format!(
+            "{} after a wait that the cache would not survive, with {} of {} tokens ({}) read from \
+             a cache that was still warm; their bound is 0",
+            sent(found.beyond_lifetime),
+            tokens(Some(read)),
+            tokens(Some(total)),
+            percent(share.fraction()),
+        ));
+    }
+    notes.extend(results.warnings.iter().cloned());
+    notes
+}
+
+fn sent(number: u64) -> String {
+    let was = if number == 1 { "was" } else { "were" };
+    format!("{} {was} sent", count(number, "request"))
+}
+
+fn counts(results: &Results) -> impl Iterator<Item = String> {
+    let found = &results.evidence;
+    let cases = [
+        (
+            found.absent,
+            "without any count of cached tokens (absent, which is not 0): left out of shares",
+        ),
+        (
+            found.contradictory,
+            "with a count that cannot be: left out of shares",
+        ),
+        (
+            found.unreliable,
+            "with a count that is known to be wrong on this route: left out of shares",
+        ),
+        (
+            found.contaminated,
+            "that began a conversation on a cache that was not empty (contaminated)",
+        ),
+        (
+            found.above_bound,
+            "with a count above its bound: another tokenizer, another client or another cache",
+        ),
+        (
+            found.off_step,
+            "with a count that is no multiple of the cache's step",
+        ),
+        (
+            found.without_bound,
+            "without a bound: no achievable share where one is among them",
+        ),
+        (
+            found.after_failure,
+            "that came after a failed turn of the same conversation",
+        ),
+        (found.retried, "that were retries"),
+        (found.late, "sent more than 10 ms after they were due"),
+    ];
+    cases
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{} {what}", count(number, "request")))
+}

@@ -1,0 +1,141 @@
+//! The cached share turn by turn, as rows of numbers.
+
+use super::words::UNKNOWN;
+use crate::analysis::{Results, TurnRow};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Above this number of scenarios the turns are left to the files.
+pub(super) const SCENARIOS: usize = 3;
+
+/// One scenario on one target: a row per configuration.
+pub(super) struct Strip<'a> {
+    pub(super) title: String,
+    /// Turns, from 1.
+    pub(super) turns: Vec<u32>,
+    /// Configurations with their turns.
+    pub(super) rows: Vec<(&'a str, BTreeMap<u32, &'a TurnRow>)>,
+    /// What happened before a turn.
+    pub(super) events: BTreeMap<u32, String>,
+}
+
+/// The strips of all cells; `None` where there are too many scenarios to show.
+pub(super) fn strips(results: &Results) -> Option<Vec<Strip<'_>>> {
+    let scenarios: BTreeSet<_> = results.turns.iter().map(|row| &row.cell.scenario).collect();
+    if scenarios.len() > SCENARIOS {
+        return None;
+    }
+    let same = |a: &TurnRow, b: &TurnRow| {
+        let place = |row: &TurnRow| {
+            let cell = &row.cell;
+            [
+                &cell.scenario,
+                &cell.group,
+                &cell.target,
+                &cell.model,
+                &cell.load,
+            ]
+            .map(Arc::clone)
+        };
+        place(a) == place(b)
+    };
+    Some(results.turns.chunk_by(same).map(strip).collect())
+}
+
+fn strip(rows: &[TurnRow]) -> Strip<'_> {
+    let cell = &rows[0].cell;
+    let mut strip = Strip {
+        title: format!("{} on {}", cell.scenario, cell.target),
+        turns: Vec::new(),
+        rows: Vec::new(),
+        events: BTreeMap::new(),
+    };
+    let mut turns = BTreeSet::new();
+    for row in rows {
+        turns.insert(row.turn);
+        if strip
+            .rows
+            .last()
+            .is_none_or(|(name, _)| *name != &*row.cell.configuration)
+        {
+            strip.rows.push((&row.cell.configuration, BTreeMap::new()));
+        }
+        if let Some((_, of_configuration)) = strip.rows.last_mut() {
+            of_configuration.insert(row.turn, row);
+        }
+        if !row.events.is_empty() {
+            strip
+                .events
+                .entry(row.turn)
+                .or_insert_with(|| row.events.join("; "));
+        }
+    }
+    strip.turns = turns.into_iter().collect();
+    strip
+}
+
+/// A turn's share in whole percent, with a star where its prefix broke.
+pub(super) fn cell(row: Option<&&TurnRow>) -> String {
+    let Some(row) = row else {
+        return String::new();
+    };
+    let share = row.cached_share.map_or_else(
+        || UNKNOWN.to_owned(),
+        |share| {
+            // Rounded down, so that 100 is said of nothing less.
+            format!("{:.0}", (share * 100.0).floor())
+        },
+    );
+    let star = if row.breaks > 0 { "*" } else { " " };
+    format!("{share}{star}")
+}
+
+/// The strip as lines that are no wider than `width`, in blocks of turns where
+/// they must be.
+pub(super) fn text(strip: &Strip<'_>, width: usize) -> String {
+    const CELL: usize = 6;
+    let names = strip.rows.iter().map(|(name, _)| name.chars().count());
+    let name_width = names.max().unwrap_or(0).max("turn".len());
+    let room = width.saturating_sub(name_width + 2) / CELL;
+    let mut out = format!(
+        "{}: % of prompt tokens read from the cache, by turn\n",
+        strip.title
+    );
+    for turns in strip.turns.chunks(room.max(1)) {
+        let mut line = format!("  {:name_width$}", "turn");
+        for turn in turns {
+            let mark = if strip.events.contains_key(turn) {
+                "^"
+            } else {
+                " "
+            };
+            let _infallible = write!(line, "{:>CELL$}", format!("{turn}{mark}"));
+        }
+        push(&mut out, &line);
+        for (name, row) in &strip.rows {
+            let mut line = format!("  {name:name_width$}");
+            for turn in turns {
+                let _infallible = write!(line, "{:>CELL$}", cell(row.get(turn)));
+            }
+            push(&mut out, &line);
+        }
+    }
+    let star = strip
+        .rows
+        .iter()
+        .flat_map(|(_, row)| row.values())
+        .any(|row| row.breaks > 0);
+    if star {
+        out.push_str("  * the prefix broke\n");
+    }
+    for (turn, events) in &strip.events {
+        push(&mut out, &format!("  ^ before turn {turn}: {events}"));
+    }
+    out
+}
+
+fn push(out: &mut String, line: &str) {
+    out.push_str(line.trim_end());
+    out.push('\n');
+}

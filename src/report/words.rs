@@ -1,0 +1,100 @@
+//! Numbers as a person reads them.
+
+use crate::units::{Micros, Money, Tokens, grouped};
+
+/// What stands for a number that is not known.
+pub const UNKNOWN: &str = "-";
+
+/// A fraction of 1 as `62.4 %`; never `100.0 %` or `0.0 %` where it is not quite.
+pub fn percent(fraction: Option<f64>) -> String {
+    match fraction {
+        None => UNKNOWN.to_owned(),
+        Some(value) if value > 0.0 && value < 0.0005 => "<0.1 %".to_owned(),
+        Some(value) if value < 1.0 && value >= 0.9995 => ">99.9 %".to_owned(),
+        Some(value) => format!("{:.1} %", value * 100.0),
+    }
+}
+
+/// Tokens with their thousands set apart.
+pub fn tokens(tokens: Option<Tokens>) -> String {
+    tokens.map_or_else(|| UNKNOWN.to_owned(), |tokens| tokens.to_string())
+}
+
+/// A mean number of tokens, rounded to whole ones.
+pub fn mean_tokens(value: Option<f64>) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), |value| grouped(whole(value)))
+}
+
+/// A latency in microseconds.
+pub fn latency(us: Option<f64>) -> String {
+    us.map_or_else(|| UNKNOWN.to_owned(), |us| Micros(whole(us)).to_string())
+}
+
+/// An amount in dollars with three significant digits: `$0.00123`, `$12.3`.
+pub fn dollars(amount: Option<Money>) -> String {
+    let Some(amount) = amount.map(Money::usd) else {
+        return UNKNOWN.to_owned();
+    };
+    if amount == 0.0 {
+        return "$0".to_owned();
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a logarithm of an amount is small"
+    )]
+    let digits = 2 - amount.abs().log10().floor() as i64;
+    let places = usize::try_from(digits).unwrap_or(0);
+    format!("${amount:.places$}")
+}
+
+/// A number with its noun: `1 request`, `1,200 requests`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
+/// Rounds to the nearest whole number; what is negative or no number becomes 0.
+fn whole(value: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast of a float saturates"
+    )]
+    let rounded = value.round() as u64;
+    rounded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_never_rounded_to_all_or_nothing() {
+        let cases = [
+            (None, "-"),
+            (Some(0.0), "0.0 %"),
+            (Some(0.0001), "<0.1 %"),
+            (Some(0.6241), "62.4 %"),
+            (Some(0.9996), ">99.9 %"),
+            (Some(1.0), "100.0 %"),
+            (Some(1.25), "125.0 %"),
+        ];
+        for (share, expected) in cases {
+            assert_eq!(percent(share), expected);
+        }
+    }
+
+    #[test]
+    fn amounts_have_three_digits() {
+        let cases = [
+            (0, "$0"),
+            (1_234_000_000, "$0.00123"),
+            (12_345_000_000_000, "$12.3"),
+            (1_234_567_000_000_000, "$1235"),
+        ];
+        for (pico, expected) in cases {
+            assert_eq!(dollars(Some(Money(pico))), expected);
+        }
+        assert_eq!(dollars(None), "-");
+    }
+}
