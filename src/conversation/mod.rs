@@ -34,6 +34,8 @@ pub use setup::{ConversationSetup, Resources, Shipped};
 #[cfg(test)]
 mod append_only_tests;
 #[cfg(test)]
+mod builder_tests;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod samples;

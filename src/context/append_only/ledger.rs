@@ -5,15 +5,12 @@
 //! writing it again for a longer chain gives the same bytes.
 
 use super::entry::{Entries, Source, code, quoted};
+use super::facts::{Facts, tell};
 use crate::chat::{Class, Origin, Span, Text};
 use crate::context::special;
-use crate::context::view::{Moment, Sample, Subagent, UserTurn};
+use crate::context::view::Sample;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, HashSet};
-use std::fmt::Write as _;
-use std::sync::Arc;
-
-type Facts = BTreeMap<Arc<str>, Text>;
 
 /// What the model has been told.
 #[derive(Debug, Default)]
@@ -22,7 +19,12 @@ pub(super) struct Ledger {
     introduced: bool,
     /// Instructions in the system text.
     first_instructions: Text,
+    /// Instructions in force, as they were sent.
     instructions: Text,
+    /// The same before its variables were replaced, and whether it has any:
+    /// unchanged instructions are not read again for every message.
+    template: Text,
+    names_time: bool,
     /// Texts in force, by the name of their source.
     texts: BTreeMap<String, Text>,
     memory: Facts,
@@ -49,14 +51,14 @@ impl Ledger {
     /// behind everything that does not.
     pub(super) fn head(&mut self, sample: &Sample, terms: Terms<'_>) -> Entries {
         let mut out = Entries::default();
-        let instructions = special::resolve(&sample.system, &sample.started);
+        let instructions = self.resolve(sample);
         self.first_instructions = instructions.clone();
         self.instructions = instructions.clone();
         let mut entries = Entries::default();
         self.state(&mut entries, sample, terms);
         let origin = "agent_instructions";
         let apart = !instructions.is_empty() && !entries.spans.is_empty();
-        if special::has_variable(&sample.system) {
+        if self.names_time {
             out.spans.append(&mut entries.spans);
             if apart {
                 out.plain(origin, Class::Static, "\n");
@@ -74,62 +76,8 @@ impl Ledger {
         out
     }
 
-    /// Everything that `turn` tells beside what was typed.
-    pub(super) fn message(&mut self, out: &mut Entries, turn: &UserTurn, terms: Terms<'_>) {
-        self.state(out, &turn.sample, terms);
-        let start = out.spans.len();
-        if turn.sample.timestamps {
-            stamp(out, &turn.sent);
-        }
-        for attachment in &turn.attachments {
-            self.attachment(out, attachment);
-        }
-        if let Some(text) = &turn.retrieved {
-            self.content(out, "retrieved_context", "retrieved", text);
-        }
-        for output in &turn.tool_outputs {
-            let head = format!("tool {}", quoted(&output.tool));
-            self.content(out, "tool_outputs", &head, &output.output);
-        }
-        if !turn.queued_files.is_empty() {
-            let names: Vec<&str> = turn.queued_files.iter().map(|name| &**name).collect();
-            let names = Text::from(names.join("\n"));
-            write_text(
-                out,
-                "queued_code_files",
-                Class::Turn,
-                "queued_files",
-                &names,
-            );
-        }
-        self.introduce(out, start, terms);
-    }
-
-    /// Everything that an isolated helper is told beside its task.
-    pub(super) fn helper(
-        &mut self,
-        out: &mut Entries,
-        live: &Sample,
-        helper: &Subagent,
-        terms: Terms<'_>,
-    ) {
-        self.state(out, live, terms);
-        let start = out.spans.len();
-        if live.timestamps {
-            stamp(out, &live.at);
-        }
-        for (name, body) in &helper.skills {
-            let head = format!("skill {}", quoted(name));
-            self.known_or_new(out, ("always_apply_skill", Class::Static), &head, body);
-        }
-        if let Some(text) = &helper.retrieved {
-            self.content(out, "retrieved_context", "retrieved", text);
-        }
-        self.introduce(out, start, terms);
-    }
-
     /// The net difference between what the model knows and `sample`.
-    fn state(&mut self, out: &mut Entries, sample: &Sample, terms: Terms<'_>) {
+    pub(super) fn state(&mut self, out: &mut Entries, sample: &Sample, terms: Terms<'_>) {
         let start = out.spans.len();
         self.instruct(out, sample);
         let conversation = Class::Conversation;
@@ -151,30 +99,38 @@ impl Ledger {
         ] {
             self.source(out, (name, origin, class), now.as_ref());
         }
-        let skills = facts(sample.skills.iter().map(|(name, text)| (name, text)));
-        if skills.is_empty() && !self.skills.is_empty() {
+        let skills = sample.skills.iter().map(|(name, text)| (name, text));
+        if sample.skills.is_empty() && !self.skills.is_empty() {
             write_empty(out, "skills_catalog", conversation, "skills off");
-        } else if let Some(lines) = difference(&self.skills, &skills) {
+            self.skills.clear();
+        } else if let Some(lines) = tell(&mut self.skills, skills) {
             write_text(out, "skills_catalog", conversation, "skills", &lines);
         }
-        self.skills = skills;
         self.others(out, sample);
         if sample.memory.on && !terms.withheld {
             let entries = sample.memory.entries.iter();
-            let memory = facts(entries.map(|entry| (&entry.key, &entry.value)));
-            if let Some(lines) = difference(&self.memory, &memory) {
+            let entries = entries.map(|entry| (&entry.key, &entry.value));
+            if let Some(lines) = tell(&mut self.memory, entries) {
                 write_text(out, "memory", Class::Turn, "memory", &lines);
             }
-            self.memory = memory;
         }
         self.time(out, sample);
         self.introduce(out, start, terms);
     }
 
+    fn resolve(&mut self, sample: &Sample) -> Text {
+        self.template = sample.system.clone();
+        self.names_time = special::has_variable(&sample.system);
+        special::resolve(&sample.system, &sample.started)
+    }
+
     /// Changed instructions go behind everything that was sent: the old ones in
     /// the system text stay, and with them the whole prefix.
     fn instruct(&mut self, out: &mut Entries, sample: &Sample) {
-        let now = special::resolve(&sample.system, &sample.started);
+        if sample.system == self.template {
+            return;
+        }
+        let now = self.resolve(sample);
         if now == self.instructions {
             return;
         }
@@ -231,7 +187,7 @@ impl Ledger {
     /// The time, where something asks for it: once, and on another day or in
     /// another zone again.
     fn time(&mut self, out: &mut Entries, sample: &Sample) {
-        let asked = sample.web_search.is_some() || special::has_variable(&sample.system);
+        let asked = sample.web_search.is_some() || self.names_time;
         if !asked {
             return;
         }
@@ -245,13 +201,8 @@ impl Ledger {
         self.day = Some(day);
     }
 
-    /// Content that belongs to one message.
-    pub(super) fn content(&mut self, out: &mut Entries, origin: &str, head: &str, text: &Text) {
-        self.known_or_new(out, (origin, Class::Turn), head, text);
-    }
-
     /// A text that the prompt already holds is named by its code.
-    fn known_or_new(
+    pub(super) fn known_or_new(
         &mut self,
         out: &mut Entries,
         (origin, class): (&str, Class),
@@ -271,7 +222,7 @@ impl Ledger {
     }
 
     /// Explains entries in front of the first that was ever written.
-    fn introduce(&mut self, out: &mut Entries, start: usize, terms: Terms<'_>) {
+    pub(super) fn introduce(&mut self, out: &mut Entries, start: usize, terms: Terms<'_>) {
         if self.introduced || out.spans.len() == start {
             return;
         }
@@ -282,13 +233,7 @@ impl Ledger {
     }
 }
 
-/// The time at which a message was sent.
-fn stamp(out: &mut Entries, sent: &Moment) {
-    let head = format!("sent {}", sent.datetime());
-    write_empty(out, "send_time", Class::Turn, &head);
-}
-
-fn write_text(out: &mut Entries, origin: &str, class: Class, head: &str, text: &Text) {
+pub(super) fn write_text(out: &mut Entries, origin: &str, class: Class, head: &str, text: &Text) {
     let origin = Origin::from(origin);
     let source = Source {
         origin: &origin,
@@ -304,32 +249,4 @@ pub(super) fn write_empty(out: &mut Entries, origin: &str, class: Class, head: &
         class,
     };
     out.empty(source, head);
-}
-
-fn facts<'a>(entries: impl Iterator<Item = (&'a Arc<str>, &'a Text)>) -> Facts {
-    entries
-        .map(|(key, text)| (Arc::clone(key), text.clone()))
-        .collect()
-}
-
-/// Lines that lead from `known` to `now`; `None` where they are the same.
-///
-/// `+ key: value` adds or changes, `- key` removes. A value's further lines are
-/// indented, so that none can pass for an entry.
-fn difference(known: &Facts, now: &Facts) -> Option<Text> {
-    let mut lines = String::new();
-    for (key, value) in now {
-        if known.get(key) != Some(value) {
-            let (key, value) = (one_line(key), value.replace('\n', "\n  "));
-            let _infallible = writeln!(lines, "+ {key}: {value}");
-        }
-    }
-    for key in known.keys().filter(|key| !now.contains_key(*key)) {
-        let _infallible = writeln!(lines, "- {}", one_line(key));
-    }
-    (!lines.is_empty()).then(|| Text::from(lines))
-}
-
-fn one_line(key: &str) -> String {
-    key.replace(['\n', '\r'], " ")
 }

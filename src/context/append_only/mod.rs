@@ -25,9 +25,10 @@
 //! sample, so that branches, edits, regenerations and resumed turns need no rule
 //! of their own, and nothing is stored.
 
-mod attached;
 mod entry;
+mod facts;
 mod ledger;
+mod message;
 
 use self::entry::{Entries, clean};
 use self::ledger::{Ledger, Terms};

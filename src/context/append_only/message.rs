@@ -1,14 +1,68 @@
-//! Attachments as entries.
+//! What belongs to one message: attachments, retrieved context, tool outputs,
+//! queued files and its stamp.
 
 use super::entry::{Entries, code, quoted};
-use super::ledger::{Ledger, write_empty};
+use super::ledger::{Ledger, Terms, write_empty, write_text};
 use crate::chat::{Class, Text};
-use crate::context::view::{Attachment, Note};
+use crate::context::view::{Attachment, Moment, Note, Sample, Subagent, UserTurn};
 use std::fmt::Write as _;
 
 impl Ledger {
-    /// What the person attached.
-    pub(super) fn attachment(&mut self, out: &mut Entries, attachment: &Attachment) {
+    /// Everything that `turn` tells beside what was typed.
+    pub(super) fn message(&mut self, out: &mut Entries, turn: &UserTurn, terms: Terms<'_>) {
+        self.state(out, &turn.sample, terms);
+        let start = out.spans.len();
+        if turn.sample.timestamps {
+            stamp(out, &turn.sent);
+        }
+        for attachment in &turn.attachments {
+            self.attachment(out, attachment);
+        }
+        if let Some(text) = &turn.retrieved {
+            self.content(out, "retrieved_context", "retrieved", text);
+        }
+        for output in &turn.tool_outputs {
+            let head = format!("tool {}", quoted(&output.tool));
+            self.content(out, "tool_outputs", &head, &output.output);
+        }
+        if !turn.queued_files.is_empty() {
+            let names: Vec<&str> = turn.queued_files.iter().map(|name| &**name).collect();
+            let names = Text::from(names.join("\n"));
+            write_text(
+                out,
+                "queued_code_files",
+                Class::Turn,
+                "queued_files",
+                &names,
+            );
+        }
+        self.introduce(out, start, terms);
+    }
+
+    /// Everything that an isolated helper is told beside its task.
+    pub(super) fn helper(
+        &mut self,
+        out: &mut Entries,
+        live: &Sample,
+        helper: &Subagent,
+        terms: Terms<'_>,
+    ) {
+        self.state(out, live, terms);
+        let start = out.spans.len();
+        if live.timestamps {
+            stamp(out, &live.at);
+        }
+        for (name, body) in &helper.skills {
+            let head = format!("skill {}", quoted(name));
+            self.known_or_new(out, ("always_apply_skill", Class::Static), &head, body);
+        }
+        if let Some(text) = &helper.retrieved {
+            self.content(out, "retrieved_context", "retrieved", text);
+        }
+        self.introduce(out, start, terms);
+    }
+
+    fn attachment(&mut self, out: &mut Entries, attachment: &Attachment) {
         let class = Class::Turn;
         match attachment {
             Attachment::Note { note, active } => self.note(out, note, *active),
@@ -64,8 +118,19 @@ impl Ledger {
             None => write_empty(out, &origin, Class::Turn, &format!("{head} missing")),
         }
     }
+
+    /// Content that belongs to one message.
+    fn content(&mut self, out: &mut Entries, origin: &str, head: &str, text: &Text) {
+        self.known_or_new(out, (origin, Class::Turn), head, text);
+    }
 }
 
 fn flag(active: bool) -> &'static str {
     if active { " active" } else { "" }
+}
+
+/// The time at which a message was sent.
+fn stamp(out: &mut Entries, sent: &Moment) {
+    let head = format!("sent {}", sent.datetime());
+    write_empty(out, "send_time", Class::Turn, &head);
 }
