@@ -45,9 +45,7 @@ pub(super) fn finish(mut scene: Scene, bottom: f64, note: &Note) -> Scene {
     let at = Label::new("", MARGIN, top).size(11.5).muted();
     scene.lines(&lines, &at, LEADING);
     scene.height = top + lines.len() as f64 * LEADING;
-    scene.description = format!("{} {}.", scene.description.trim(), note.text())
-        .trim()
-        .to_owned();
+    scene.description = format!("{} {}.", scene.description, note.text());
     scene
 }
 

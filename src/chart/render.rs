@@ -22,6 +22,8 @@ use std::sync::{Once, OnceLock};
 const FAMILY: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
 /// Pixels of a PNG per pixel of a scene: sharp on a dense screen and in print.
 const PNG_SCALE: f64 = 2.0;
+/// Pictures higher than this have one pixel to one, to keep their size within bounds.
+const TALL: f64 = 6_000.0;
 /// What the SVG backend divides a font's size by to get the size of its em.
 const SVG_EM: f64 = 1.24;
 /// Ascender less descender of the shipped font, in em: the rasteriser's unit of size.
@@ -112,18 +114,19 @@ pub(super) fn svg(scene: &Scene) -> Result<String, ChartError> {
     Ok(accessible(&out, scene))
 }
 
-/// The scene as a PNG file on light paper, two pixels to each of the scene.
+/// The scene as a PNG file on light paper, two pixels to each of the scene; a very high one, one.
 ///
 /// # Errors
 ///
 /// [`ChartError::Draw`] and [`ChartError::Encode`] when the libraries fail.
 pub(super) fn png(scene: &Scene) -> Result<Vec<u8>, ChartError> {
-    let width = whole(scene.width * PNG_SCALE);
-    let height = whole(scene.height * PNG_SCALE);
+    let scale = if scene.height > TALL { 1.0 } else { PNG_SCALE };
+    let width = whole(scene.width * scale);
+    let height = whole(scene.height * scale);
     let mut pixels = vec![0; width as usize * height as usize * 3];
     let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
     let brush = Brush {
-        scale: PNG_SCALE,
+        scale,
         em: PNG_EM,
         lower: PNG_RAISED,
     };

@@ -277,12 +277,8 @@ fn describe(figure: &ShareByGroup) -> String {
             let of = bar.achievable.map_or_else(String::new, |a| {
                 format!(" of achievable {}", percent(Some(a)))
             });
-            sentences.push(format!(
-                "{} {}: {}{of}.",
-                group.name,
-                bar.configuration,
-                percent(bar.share)
-            ));
+            let name = format!("{} {}", group.name, bar.configuration);
+            sentences.push(format!("{}: {}{of}.", name.trim(), percent(bar.share)));
         }
     }
     sentences.join(" ")

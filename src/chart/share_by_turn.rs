@@ -3,7 +3,7 @@
 
 mod labels;
 
-use super::colour::{self, Colour, INK};
+use super::colour::{self, INK};
 use super::frame::{self, LEADING, MARGIN, WIDTH, percent};
 use super::scene::{Anchor, Area, Label, Scene, Shape, marker};
 use super::text::{widest, wrap};
@@ -162,33 +162,35 @@ fn axes(scene: &mut Scene, axis: &Axis) {
         let label = Label::new(&turn.to_string(), x, plot.bottom + 14.0);
         scene.label(label.anchor(Anchor::Middle).muted());
     }
-    scene.label(Label::new("turn", plot.right + 10.0, plot.bottom + 14.0).muted());
+    scene.label(Label::new("turn", plot.right + 28.0, plot.bottom + 14.0).muted());
 }
 
 fn line(scene: &mut Scene, axis: &Axis, series: &Series, index: usize) {
-    let colour = colour::configuration(index);
     let mut path = Vec::new();
-    let mut marks = Vec::new();
     for point in &series.points {
         if let Some(share) = point.share {
-            let at = (axis.x(f64::from(point.turn)), axis.y(share));
-            path.push(at);
-            marks.push(at);
+            path.push((axis.x(f64::from(point.turn)), axis.y(share)));
         } else {
-            stroke(scene, &mut path, colour);
+            stroke(scene, &mut path, index);
         }
     }
-    stroke(scene, &mut path, colour);
-    for at in marks {
-        scene.shape(Shape::Mark(at, marker(index), colour));
-    }
+    stroke(scene, &mut path, index);
 }
 
-/// Draws the path so far, if it is one, and begins anew: a turn without a count is a gap.
-fn stroke(scene: &mut Scene, path: &mut Vec<(f64, f64)>, colour: Colour) {
+/// Draws the path so far and begins anew: a turn without a count is a gap. Markers stand as far
+/// apart as they must to be told from each other; the first point always has one.
+fn stroke(scene: &mut Scene, path: &mut Vec<(f64, f64)>, index: usize) {
     let points = std::mem::take(path);
+    let colour = colour::configuration(index);
     if points.len() > 1 {
-        scene.shape(Shape::Line(points, colour, 2));
+        scene.shape(Shape::Line(points.clone(), colour, 2));
+    }
+    let mut free = f64::NEG_INFINITY;
+    for (x, y) in points {
+        if x >= free {
+            scene.shape(Shape::Mark((x, y), marker(index), colour));
+            free = x + 10.0;
+        }
     }
 }
 

@@ -162,7 +162,7 @@ fn a_small_picture_is_this_document() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn no_label_is_cut_whatever_the_lines_and_events(
@@ -259,6 +259,29 @@ fn a_prompt_is_solid_as_far_as_it_was_read() {
         (solid / (solid + hatched) - 0.75).abs() < 0.005,
         "{solid} and {hatched}"
     );
+}
+
+#[test]
+fn hundreds_of_turns_stay_within_bounds() {
+    let row = |turn: u64| Row {
+        turn: turn.to_string(),
+        spans: (0..turn)
+            .map(|index| span(["user", "assistant"][index as usize % 2], 50))
+            .collect(),
+        read: Some(turn * 25),
+        broke: None,
+    };
+    let rows = map(vec![("dev", (1..=300).map(row).collect())]);
+    readable("rows", &rows);
+    let written = rows.scene().labels;
+    assert!(
+        written
+            .iter()
+            .any(|label| label.text == "220 more requests are not drawn")
+    );
+    let lines = by_turn(vec![series("dev", vec![Some(0.5); 1_000])], &[]);
+    readable("lines", &lines);
+    assert!(lines.svg().expect("svg").len() < 100_000);
 }
 
 #[test]

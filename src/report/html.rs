@@ -22,8 +22,14 @@ const SCRIPT: &str = include_str!("html/tables.js");
 /// Files up to this size, in bytes, are carried in the page; larger ones are only named.
 const CARRIED: usize = 256 * 1024;
 
+/// Rows of a table that are shown: more would not be read, and would slow the browser.
+const ROWS: usize = 1_000;
+
+/// Breaks that are shown.
+const BREAKS: usize = 100;
+
 /// What a page says.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Page {
     /// What was run; also the title of the window.
     pub title: String,
@@ -36,7 +42,6 @@ pub struct Page {
     /// The table that comes first.
     pub summary: Table,
     /// Pictures, in order.
-    #[serde(skip)]
     pub figures: Vec<Picture>,
     /// Breaks, in order; each opens to the texts that differ.
     pub breaks: Vec<Break>,
@@ -45,7 +50,6 @@ pub struct Page {
     /// Settings, versions, hashes: what a reader needs to repeat the run.
     pub facts: Vec<Fact>,
     /// Raw numbers to take away.
-    #[serde(skip)]
     pub downloads: Vec<Download>,
 }
 
@@ -59,7 +63,7 @@ pub struct Picture {
 }
 
 /// A table; each row has a cell for each column.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Its heading.
     pub title: String,
@@ -177,7 +181,8 @@ pub enum HtmlError {
 
 /// The page as one HTML file.
 ///
-/// Sections without content are left out. A file above 256 KiB is named, not carried.
+/// Sections without content are left out. A file above 256 KiB is named, not carried; of a table
+/// the first 1,000 rows are shown and of the breaks the first 100, and the page says so.
 ///
 /// # Errors
 ///
@@ -189,17 +194,48 @@ pub fn html(page: &Page) -> Result<String, HtmlError> {
         .map(picture)
         .collect::<Result<Vec<_>, _>>()?;
     let downloads: Vec<Value> = page.downloads.iter().map(download).collect();
+    let tables: Vec<Value> = page.tables.iter().map(table).collect();
+    let breaks = &page.breaks[..page.breaks.len().min(BREAKS)];
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     environment.add_template("page.html", TEMPLATE)?;
     let filled = environment.get_template("page.html")?.render(context! {
-        page => Value::from(Serde(page)),
+        title => page.title.as_str(),
+        headline => page.headline.as_str(),
+        basis => page.basis.as_str(),
+        warnings => Value::from(Serde(&page.warnings)),
+        summary => table(&page.summary),
         figures,
+        breaks => Value::from(Serde(breaks)),
+        breaks_left_out => left_out(breaks.len(), page.breaks.len(), "breaks"),
+        tables,
+        facts => Value::from(Serde(&page.facts)),
         downloads,
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(SCRIPT.to_owned()),
     })?;
     Ok(filled)
+}
+
+/// A table as the template wants it, with its first rows.
+fn table(table: &Table) -> Value {
+    let rows = &table.rows[..table.rows.len().min(ROWS)];
+    context! {
+        title => table.title.as_str(),
+        note => table.note.as_str(),
+        columns => Value::from(Serde(&table.columns)),
+        rows => Value::from(Serde(rows)),
+        left_out => left_out(rows.len(), table.rows.len(), "rows"),
+    }
+}
+
+/// Says that only a part is shown; empty where all is.
+fn left_out(shown: usize, all: usize, what: &str) -> String {
+    if shown == all {
+        return String::new();
+    }
+    let (shown, all) = (grouped(shown as u64), grouped(all as u64));
+    format!("The first {shown} of {all} {what}; the files of the run have them all.")
 }
 
 fn picture(picture: &Picture) -> Result<Value, HtmlError> {

@@ -8,6 +8,8 @@ use crate::chart::text::wrap;
 use crate::units::grouped;
 
 const BAR: f64 = 18.0;
+/// Of a longer panel, this many rows are drawn from its start, and from its end.
+const ENDS: usize = 40;
 /// Room for what stands beside a row.
 pub(super) const SAYS: f64 = 236.0;
 
@@ -30,8 +32,15 @@ impl Map<'_> {
         let y = top + 14.0;
         scene.lines(&lines, &Label::new("", MARGIN, y).size(14.0).bold(), 18.0);
         let mut next = y + lines.len() as f64 * 18.0 - 8.0;
-        for row in &panel.rows {
-            next = self.row(scene, row, next);
+        let left_out = panel.rows.len().saturating_sub(2 * ENDS);
+        for (index, row) in panel.rows.iter().enumerate() {
+            if left_out == 0 || index < ENDS || index >= ENDS + left_out {
+                next = self.row(scene, row, next);
+            } else if index == ENDS {
+                let words = format!("{} more requests are not drawn", grouped(left_out as u64));
+                scene.label(Label::new(&words, self.left, next + 14.0).muted());
+                next += 28.0;
+            }
         }
         next + 8.0
     }

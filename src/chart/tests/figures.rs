@@ -208,7 +208,7 @@ pub(super) fn prompt(turn: u64, stable: bool) -> Row {
     }
     spans.extend([span("notes", 240), span("user", 60)]);
     let total: u64 = spans.iter().map(|span| span.tokens).sum();
-    let broke = (!stable && turn % 3 == 0).then(|| Break {
+    let broke = (!stable && turn.is_multiple_of(3)).then(|| Break {
         source: "memory".to_owned(),
         at: 64,
         cause: "memory: tone changed".to_owned(),

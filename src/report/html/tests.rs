@@ -146,6 +146,19 @@ fn a_large_file_is_named_and_not_carried() {
 }
 
 #[test]
+fn a_hundred_thousand_rows_are_a_thousand_and_a_sentence() {
+    let mut page = page();
+    let row = page.tables[0].rows[1].clone();
+    page.tables[0].rows = vec![row; 100_000];
+    page.breaks = vec![page.breaks[0].clone(); 101];
+    let html = html(&page).expect("page");
+    assert!(html.contains("The first 1,000 of 100,000 rows"));
+    assert!(html.contains("The first 100 of 101 breaks"));
+    assert_eq!(html.matches("<details>").count(), 100);
+    assert!(html.len() < 1_000_000, "{} bytes", html.len());
+}
+
+#[test]
 fn the_same_page_gives_the_same_bytes() {
     assert_eq!(html(&page()).expect("page"), html(&page()).expect("page"));
 }
