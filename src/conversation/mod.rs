@@ -40,4 +40,6 @@ mod properties;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
+mod stored_tests;
+#[cfg(test)]
 mod tests;
