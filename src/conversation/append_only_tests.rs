@@ -56,6 +56,7 @@ fn retrieved(text: &str) -> Action {
     }))
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn a_message_tells_what_changed_and_nothing_else() {
     let memory = |add: &[(&str, &str)], change: &[(&str, &str)], remove: &[&str]| {
