@@ -255,13 +255,19 @@ impl<'a> Page<'a> {
             }
             Attachment::Tag { tag, notes } => {
                 self.line(&format!("tags/{tag}"), "tag", tag);
-                notes.iter().for_each(|note| self.note(note, false));
+                self.notes(notes);
             }
             Attachment::Folder { path, notes } => {
                 self.line(&format!("folders/{path}"), "folder", path);
-                notes.iter().for_each(|note| self.note(note, false));
+                self.notes(notes);
             }
             Attachment::Image { .. } => {}
+        }
+    }
+
+    fn notes(&mut self, notes: &[Note]) {
+        for note in notes {
+            self.note(note, false);
         }
     }
 

@@ -408,7 +408,7 @@ pub struct Chain<'a> {
 impl<'a> Chain<'a> {
     /// The newest user message; `None` in an empty chat.
     pub fn newest(&self) -> Option<&'a Arc<UserTurn>> {
-        self.users().last()
+        self.users().next_back()
     }
 
     /// All user messages, oldest first.

@@ -56,6 +56,7 @@ fn retrieved(text: &str) -> Action {
     }))
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn a_message_tells_what_changed_and_nothing_else() {
     let memory = |add: &[(&str, &str)], change: &[(&str, &str)], remove: &[&str]| {
@@ -342,4 +343,32 @@ fn markers_stand_at_the_ends_of_the_head_and_of_the_newest_two_requests() {
         assert!(pending.prompt.tools[0].marker.is_some());
         assert!(pending.prompt.system[0].marker.is_some());
     }
+}
+
+#[test]
+fn unchanged_text_is_shared_and_not_copied() {
+    let texts = |prompt: &Prompt| -> Vec<crate::chat::Text> {
+        let messages = prompt.messages.iter().flat_map(|message| &message.blocks);
+        let blocks = prompt.system.iter().chain(messages);
+        let spans = blocks.filter_map(|block| match &block.content {
+            crate::chat::Content::Text(spans) => Some(spans),
+            _ => None,
+        });
+        let all = spans.flatten().map(|span| span.text.clone());
+        all.filter(|text| text.contains("filler")).collect()
+    };
+    let all = prompts(vec![
+        artifacts(true),
+        attach(&["spec.md"]),
+        retrieved("found"),
+        user("b"),
+    ]);
+    let (before, after) = (texts(&all[1]), texts(&all[2]));
+    assert_eq!(before.len(), 3);
+    assert!(
+        before
+            .iter()
+            .zip(&after)
+            .all(|(one, other)| one.is_same(other))
+    );
 }

@@ -1,7 +1,8 @@
-//! The shipped example of a builder, run as a process through every kind of step.
+//! Layouts of the user's own: the shipped example of a builder, run as a process
+//! through every kind of step, and finished bodies.
 
 use super::samples::*;
-use super::{Conversation, ConversationSetup, Nonce, NoncePlace, Resources};
+use super::{Conversation, ConversationSetup, Next, Nonce, NoncePlace, Resources};
 use crate::chat::Family;
 use crate::context::view::CompactionMode;
 use crate::context::{Builder, Configuration, ContextError, Phrases, Setup};
@@ -159,4 +160,61 @@ fn the_example_in_python_builds_every_kind_of_prompt() {
     );
     assert_eq!(found[5].last().unwrap(), "user: b");
     assert_eq!(found[6], found[5]);
+}
+
+struct Bodies;
+
+impl Resources for Bodies {
+    fn configuration(&self, name: &str) -> Option<Configuration> {
+        Configuration::built_in(name)
+    }
+
+    fn setup(&self, configuration: &Configuration, _: &str) -> Result<Setup, ContextError> {
+        let body = |text: &str| {
+            let messages = serde_json::json!([{"role": "user", "content": text}]);
+            serde_json::json!({"messages": messages}).to_string().into()
+        };
+        let mut options = configuration.options.clone();
+        options.raw = Some("bodies.jsonl".into());
+        Ok(Setup {
+            options,
+            phrases: Arc::new(Phrases::default()),
+            builder: None,
+            bodies: ["one", "two", "three"].into_iter().map(body).collect(),
+        })
+    }
+}
+
+#[test]
+fn every_turn_takes_the_next_body_and_a_missing_one_is_an_error() {
+    let actions = vec![
+        user("a"),
+        Action::Regenerate {
+            turn: TurnRef::Last,
+            reply: None,
+        },
+        Action::NewChat,
+        user("b"),
+        user("c"),
+    ];
+    let setup = ConversationSetup {
+        name: "test/1".into(),
+        configuration: Configuration::built_in("raw").unwrap(),
+        wire: Family::Compatible.wire(),
+        nonce: Nonce::ZERO,
+        place: NoncePlace::Nowhere,
+        resources: Arc::new(Bodies),
+    };
+    let mut conversation = Conversation::new(Arc::new(scenario(actions)), setup).unwrap();
+    let mut found = Vec::new();
+    let error = loop {
+        match conversation.next() {
+            Ok(Some(Next::Request(pending))) => found.extend(lines(&pending.prompt)),
+            Ok(_) => panic!("the last turn has no body"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(found, ["user: one", "user: two", "user: three"]);
+    let expected = "raw bodies: `bodies.jsonl` has 3 bodies, and turn 4 needs one more";
+    assert_eq!(error.to_string(), expected);
 }

@@ -6,10 +6,10 @@ use super::tree::Chat;
 use super::work::{Ask, Then, Turn, Work};
 use super::world::World;
 use crate::chat::{Prompt, Text};
-use crate::context::view::{AssistantTurn, Compaction, CompactionMode, Link, NodeId, Sample};
+use crate::context::view::{AssistantTurn, Link, Sample};
 use crate::context::{Chain, ContextError, Strategy};
 use crate::record::EventLabel;
-use crate::scenario::model::{CompactStep, Replies, Scenario};
+use crate::scenario::model::{Replies, Scenario};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct Conversation {
     pub(super) events: Vec<EventLabel>,
     /// What strategies said while planning; goes out with the next prompt.
     pub(super) warnings: Vec<String>,
-    replies: Replies,
+    scenario: Arc<Scenario>,
     /// Requests so far, by turn.
     requests: BTreeMap<u32, u32>,
     pending: Option<Ask>,
@@ -55,10 +55,10 @@ impl Conversation {
             paused: BTreeMap::new(),
             events: Vec::new(),
             warnings: Vec::new(),
-            replies: scenario.replies,
             requests: BTreeMap::new(),
             pending: None,
             setup,
+            scenario,
         })
     }
 
@@ -70,6 +70,10 @@ impl Conversation {
     /// # Errors
     ///
     /// [`ContextError`] where the strategy fails. The conversation is then over.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an answer goes in between two requests, which an iterator has no place for"
+    )]
     pub fn next(&mut self) -> Result<Option<Next>, ContextError> {
         self.answer(Reply::default());
         let next = self.advance();
@@ -106,7 +110,7 @@ impl Conversation {
     /// are the script's in both cases, and an empty answer leaves no message.
     pub fn answer(&mut self, reply: Reply) {
         if let Some(ask) = self.pending.take() {
-            match self.replies {
+            match self.scenario.replies {
                 Replies::Scripted => self.enter(ask, None, None),
                 Replies::Live => {
                     let text = Text::from(reply.text.unwrap_or_default());
@@ -122,7 +126,7 @@ impl Conversation {
     /// With scripted replies the rest of the turn is dropped and the script's
     /// answer enters the history; with live ones there is nothing to go on with.
     pub fn fail(&mut self) -> bool {
-        if self.replies == Replies::Live {
+        if self.scenario.replies == Replies::Live {
             self.pending = None;
             self.queue.clear();
             return false;
@@ -180,7 +184,7 @@ impl Conversation {
             scenario_ms: live.at.at.as_millisecond(),
             events: std::mem::take(&mut self.events),
             expect: expect.unwrap_or_default(),
-            live: self.replies == Replies::Live,
+            live: self.scenario.replies == Replies::Live,
             chat: u32::try_from(ask.chat + 1).unwrap_or(u32::MAX),
             configuration: Arc::from(self.configuration()),
         };
@@ -259,44 +263,5 @@ impl Conversation {
                 self.close_segment(ask.chat, &step);
             }
         }
-    }
-
-    /// Puts a summary under the leaf of `chat`, unless it would replace nothing.
-    pub(super) fn close_segment(&mut self, chat: usize, step: &CompactStep) {
-        let Some(keeps) = self.kept_by(chat, step) else {
-            return;
-        };
-        let chat = &mut self.chats[chat];
-        let compaction = Compaction {
-            id: chat.next_id(),
-            summary: step.summary.clone(),
-            mode: step.mode,
-            keep_turns: step.keep_turns,
-            retained_from: keeps,
-            stored: None,
-        };
-        chat.add(chat.leaf, Link::Compaction(Arc::new(compaction)));
-    }
-
-    /// The first message that a compaction would keep word for word, `Some(None)`
-    /// where it would keep none, `None` where there is nothing to summarise.
-    pub(super) fn kept_by(&mut self, chat: usize, step: &CompactStep) -> Option<Option<NodeId>> {
-        let ask = self.looking_at(chat);
-        let live = self.sample(chat);
-        let users: Vec<_> = self.with_chain(&ask, &live, |_, chain| {
-            let visible = chain.visible().into_iter();
-            visible
-                .filter_map(|link| match link {
-                    Link::User(turn) => Some(turn.id),
-                    Link::Assistant(_) | Link::Compaction(_) => None,
-                })
-                .collect()
-        });
-        let kept = match step.mode {
-            CompactionMode::Coverage => step.keep_turns,
-            CompactionMode::Positional => 0,
-        };
-        let first = users.len().checked_sub(kept).filter(|head| *head > 0)?;
-        Some(users.get(first).copied())
     }
 }

@@ -17,6 +17,7 @@
 //! start, and a `wait` after a message comes on top of that. An edited message
 //! is a send like any other; a regeneration moves nothing.
 
+mod compact;
 mod drive;
 mod nonce;
 mod request;
@@ -39,5 +40,7 @@ mod builder_tests;
 mod properties;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod stored_tests;
 #[cfg(test)]
 mod tests;

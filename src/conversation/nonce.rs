@@ -64,10 +64,6 @@ impl Nonce {
         }
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the remainder has eight decimal digits"
-    )]
     fn from_number(number: u64) -> Self {
         Self((number % COUNT) as u32)
     }

@@ -8,9 +8,7 @@ use crate::chat::Text;
 use crate::context::ContextError;
 use crate::context::view::{Link, NodeId, Purpose, Sample, Subagent, UserTurn};
 use crate::record::EventLabel;
-use crate::scenario::model::{
-    Action, CompactStep, Step, SubagentStep, TurnRef, USER_STEP, UserStep,
-};
+use crate::scenario::model::{Action, Step, SubagentStep, TurnRef, USER_STEP, UserStep};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -223,20 +221,6 @@ impl Conversation {
         self.queue.push_front(Work::Resume(number));
         for step in during.iter().rev() {
             self.queue.push_front(Work::Step(step.clone()));
-        }
-    }
-
-    fn compact(&mut self, step: &CompactStep) {
-        if !step.call {
-            return self.close_segment(self.chat, step);
-        }
-        if self.kept_by(self.chat, step).is_some() {
-            let ask = Ask {
-                purpose: Purpose::Summarise,
-                then: Then::Compact(step.clone()),
-                ..self.looking_at(self.chat)
-            };
-            self.queue.push_front(Work::Ask(ask));
         }
     }
 

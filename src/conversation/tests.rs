@@ -25,6 +25,7 @@ fn last_lines(actions: Vec<Action>) -> Vec<String> {
     lines(&requests.last().unwrap().prompt)
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn each_step_leads_to_the_messages_that_a_person_expects() {
     let edit = |turn| Action::Edit {
@@ -205,7 +206,7 @@ fn a_summary_that_is_asked_for_shows_the_whole_conversation() {
 #[test]
 fn a_paused_tool_loop_resumes_behind_what_happened_meanwhile() {
     let during = steps(vec![set(|set| {
-        set.artifacts = Some(Some(long("artifacts")))
+        set.artifacts = Some(Some(long("artifacts")));
     })]);
     let approve = Action::Approve { turn: Last, during };
     let actions = vec![looped("a", &["1"]), approve, user("b")];
@@ -407,4 +408,10 @@ fn the_tree_can_be_written_out() {
         ("summary", Some(3)),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_conversation_can_be_driven_from_any_thread() {
+    fn takes<T: Send + 'static>(_: T) {}
+    takes(start(scenario(vec![user("a")]), "inline"));
 }

@@ -150,15 +150,12 @@ impl Ledger {
         if self.texts.get(name) == now {
             return;
         }
-        match now {
-            Some(text) => {
-                self.known_or_new(out, (origin, class), name, text);
-                self.texts.insert(name.to_owned(), text.clone());
-            }
-            None => {
-                write_empty(out, origin, class, &format!("{name} off"));
-                self.texts.remove(name);
-            }
+        if let Some(text) = now {
+            self.known_or_new(out, (origin, class), name, text);
+            self.texts.insert(name.to_owned(), text.clone());
+        } else {
+            write_empty(out, origin, class, &format!("{name} off"));
+            self.texts.remove(name);
         }
     }
 

@@ -89,12 +89,12 @@ impl Ledger {
             Attachment::Tag { tag, notes } => {
                 let head = format!("tag {}", quoted(tag));
                 write_empty(out, &format!("tags/{tag}"), class, &head);
-                notes.iter().for_each(|note| self.note(out, note, false));
+                self.notes(out, notes);
             }
             Attachment::Folder { path, notes } => {
                 let head = format!("folder {}", quoted(path));
                 write_empty(out, &format!("folders/{path}"), class, &head);
-                notes.iter().for_each(|note| self.note(out, note, false));
+                self.notes(out, notes);
             }
             Attachment::Image { name, data, .. } => {
                 let head = format!("image {}", quoted(name));
@@ -108,6 +108,12 @@ impl Ledger {
     /// Whether a picture must go out; once it has, its code is known.
     pub(super) fn is_new_image(&mut self, data: &Text) -> bool {
         code(data).is_none_or(|code| self.codes.insert(code))
+    }
+
+    fn notes(&mut self, out: &mut Entries, notes: &[Note]) {
+        for note in notes {
+            self.note(out, note, false);
+        }
     }
 
     fn note(&mut self, out: &mut Entries, note: &Note, active: bool) {

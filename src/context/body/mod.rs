@@ -38,7 +38,7 @@ pub(super) fn prompt(body: &Object) -> Result<Prompt, String> {
         let defaults = Defaults::of(Role::System);
         prompt.system = blocks(system, "system", &defaults)?;
     }
-    let messages = list(body, "messages")?.ok_or("`messages`: missing")?;
+    let messages = list(body, "messages")?.ok_or_else(|| no_messages(body))?;
     for (at, value) in messages.iter().enumerate() {
         let place = format!("messages[{at}]");
         message(&mut prompt, object(value, &place)?, &place)?;
@@ -49,6 +49,14 @@ pub(super) fn prompt(body: &Object) -> Result<Prompt, String> {
         .get("prompt_cache_options")
         .is_some_and(|options| options["mode"] == "explicit");
     Ok(prompt)
+}
+
+fn no_messages(body: &Object) -> &'static str {
+    if body.contains_key("input") || body.contains_key("contents") {
+        "`messages`: missing (of the finished forms, OpenAI chat and Anthropic are read)"
+    } else {
+        "`messages`: missing"
+    }
 }
 
 fn message(prompt: &mut Prompt, value: &Object, place: &str) -> Result<(), String> {
@@ -64,6 +72,8 @@ fn message(prompt: &mut Prompt, value: &Object, place: &str) -> Result<(), Strin
         Some(content) => parts(content, &format!("{place}.content"), &Defaults::of(role))?,
     };
     if let Some(calls) = list(value, "tool_calls")? {
+        // `content: ""` beside calls says nothing.
+        parts.blocks.retain(|block| !is_empty(block));
         for (at, call) in calls.iter().enumerate() {
             let place = format!("{place}.tool_calls[{at}]");
             parts
@@ -84,6 +94,10 @@ fn message(prompt: &mut Prompt, value: &Object, place: &str) -> Result<(), Strin
         });
     }
     Ok(())
+}
+
+fn is_empty(block: &Block) -> bool {
+    matches!(&block.content, Content::Text(spans) if spans.iter().all(|span| span.text.is_empty()))
 }
 
 /// What a message's content comes to: its blocks, and tool results, which are

@@ -31,7 +31,7 @@ fn a_body_of_the_openai_form_is_read() {
         {"role": "developer", "content": "Be brief."},
         {"role": "user", "content": [{"type": "text", "text": "Look."},
             {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
-        {"role": "assistant", "content": null, "tool_calls": [
+        {"role": "assistant", "content": "", "tool_calls": [
             {"id": "1", "type": "function", "function": {"name": "find", "arguments": "{\"a\":1}"}}]},
         {"role": "tool", "tool_call_id": "1", "content": "found"},
         {"role": "system", "content": "Later."}],
@@ -86,6 +86,10 @@ fn what_is_not_understood_is_named_with_its_place() {
     for (body, expected) in [
         ("[]", "not a JSON object"),
         ("{}", "`messages`: missing"),
+        (
+            r#"{"input": []}"#,
+            "`messages`: missing (of the finished forms, OpenAI chat and Anthropic are read)",
+        ),
         (r#"{"messages": [3]}"#, "`messages[0]`: not an object"),
         (
             r#"{"messages": [{"content": ""}]}"#,
