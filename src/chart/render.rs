@@ -88,12 +88,17 @@ fn u8_letter(code: usize) -> char {
 }
 
 /// Width of one letter in em, measured large, since the library rounds to whole pixels.
+///
+/// The shipped font has no East Asian letters and no emoji: an SVG's reader shows them in another
+/// font, one em wide, and a PNG shows boxes.
 fn letter_width(letter: char, bold: bool) -> f64 {
     const LARGE: f64 = 1000.0;
     fonts();
-    font(LARGE * PNG_EM, bold)
+    let measured = font(LARGE * PNG_EM, bold)
         .box_size(letter.encode_utf8(&mut [0; 4]))
-        .map_or(0.0, |(width, _)| f64::from(width) / LARGE)
+        .map_or(0.0, |(width, _)| f64::from(width) / LARGE);
+    let wide = matches!(letter, '\u{1100}'..='\u{115F}' | '\u{2E80}'..='\u{D7FF}' | '\u{F900}'..);
+    if wide { measured.max(1.0) } else { measured }
 }
 
 /// The scene as an SVG document that also reads on a dark page.

@@ -266,7 +266,16 @@ fn hundreds_of_turns_stay_within_bounds() {
     let row = |turn: u64| Row {
         turn: turn.to_string(),
         spans: (0..turn)
-            .map(|index| span(["user", "assistant"][index as usize % 2], 50))
+            .map(|index| {
+                span(
+                    if index.is_multiple_of(2) {
+                        "user"
+                    } else {
+                        "assistant"
+                    },
+                    50,
+                )
+            })
             .collect(),
         read: Some(turn * 25),
         broke: None,

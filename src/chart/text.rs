@@ -96,6 +96,12 @@ mod tests {
     }
 
     #[test]
+    fn letters_that_the_font_lacks_have_the_room_that_another_font_needs() {
+        assert!(width("前缀缓存", 10.0, false) >= 40.0);
+        assert!(width("iiii", 10.0, false) < 20.0);
+    }
+
+    #[test]
     fn an_empty_text_is_one_empty_line() {
         assert_eq!(wrap("", 12.0, false, 100.0), [""]);
         assert_eq!(wrap("ab", 12.0, false, 0.0), ["a", "b"]);
