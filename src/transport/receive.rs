@@ -27,7 +27,7 @@ pub(super) struct Received {
     /// For each read, where in `bytes` it ended and when it was there.
     pub(super) reads: Vec<(usize, Instant)>,
     /// Bytes since the last line end of a stream.
-    line: usize,
+    pub(super) line: usize,
 }
 
 impl Client {

@@ -3,6 +3,8 @@
 //! No test waits for more than some tens of milliseconds, and none asserts how
 //! long something took: only the order of stamps, and what was read.
 
+#![expect(clippy::expect_used, reason = "a test that cannot be set up must fail")]
+
 mod server;
 
 use bytes::Bytes;
@@ -313,6 +315,7 @@ async fn an_answer_in_one_piece_has_no_stamps_of_a_stream() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 async fn failures_have_their_own_class_and_one_clear_message() {
     let overflow = r#"{"error":{"code":400,"message":"request (9859 tokens) exceeds the available context size (8192 tokens)","type":"exceed_context_size_error","n_prompt_tokens":9859}}"#;
     let litellm = r#"{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}"#;
