@@ -7,6 +7,7 @@
 //! Sources: error bodies captured from vLLM, LiteLLM and llama.cpp
 //! (`tests/data/captures`), and the vendors' documented errors.
 
+use super::sse::{self, SseLimits};
 use crate::chat::ChatEvent;
 use crate::record::Outcome;
 use serde_json::Value;
@@ -79,12 +80,12 @@ const MODEL_PROSE: &[&str] = &["invalid model name", "model not found"];
 /// A status of 200 to 299 stands for a body that reports a failure all the same
 /// (a gateway's habit): then a number in the body counts as the status.
 pub fn failure(status: u16, body: &[u8]) -> Failure {
-    let said = match serde_json::from_slice::<Value>(body) {
-        Ok(value) => said(&value).unwrap_or_else(|| Said {
+    let said = match json(body) {
+        Some(value) => said(&value).unwrap_or_else(|| Said {
             message: one_line(&value.to_string()),
             ..Said::default()
         }),
-        Err(_) => Said {
+        None => Said {
             message: plain(body),
             ..Said::default()
         },
@@ -98,6 +99,16 @@ pub fn failure(status: u16, body: &[u8]) -> Failure {
         kind: said.words.first().cloned(),
         message: said.message,
     }
+}
+
+/// The body as JSON; of a stream (some servers refuse in one) its first event.
+fn json(body: &[u8]) -> Option<Value> {
+    if !sse::is_stream(body) {
+        return serde_json::from_slice(body).ok();
+    }
+    let mut events = Vec::new();
+    sse::parse(body, SseLimits::default(), &mut events).ok()?;
+    serde_json::from_str(&events.first()?.data).ok()
 }
 
 fn classify(status: u16, said: &Said) -> Outcome {

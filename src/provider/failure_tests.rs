@@ -38,6 +38,12 @@ fn every_shape_of_error_body_gives_one_clear_message_and_its_class() {
         ),
         (503, "", Outcome::Http5xx, "an empty body"),
         (
+            400,
+            "event: error\ndata: {\"error\":{\"message\":\"in a stream\"}}\n\n",
+            Outcome::Http4xx,
+            "in a stream",
+        ),
+        (
             429,
             r#"{"error":{"message":"slow down"}}"#,
             Outcome::Http429,

@@ -120,6 +120,14 @@ impl Client {
             .http
             .post(&outgoing.url)
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // What the dialect needs, unless the target has its own.
+        let missing = outgoing.dialect.headers().iter().filter(|(name, _)| {
+            let given = |header: &Header| header.name.eq_ignore_ascii_case(name);
+            !outgoing.headers.iter().any(given)
+        });
+        let builder = missing.fold(builder, |builder, (name, value)| {
+            builder.header(*name, *value)
+        });
         with_headers(builder, &outgoing.headers)
             .body(Body::wrap(body))
             .build()

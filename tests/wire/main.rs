@@ -10,7 +10,7 @@ mod server;
 use bytes::Bytes;
 use prefixbench::provider;
 use prefixbench::record::Outcome;
-use prefixbench::transport::{Client, Exchange, Header, Outgoing, Settings};
+use prefixbench::transport::{Client, Exchange, Header, Outgoing, ProxyUrl, Settings};
 use prefixbench::units::Micros;
 use server::{Act, Server};
 use std::time::Duration;
@@ -724,10 +724,59 @@ async fn calls_beside_the_measured_ones_give_status_and_body() {
 #[tokio::test]
 async fn certificates_and_proxies_that_are_none_are_refused() {
     let mut settings = settings();
-    settings.proxy = Some("http://user:hidden@ no host".to_owned());
+    settings.proxy = Some(ProxyUrl("http://user:hidden@ no host".to_owned()));
     let error = Client::new(&settings, Instant::now()).expect_err("proxy");
-    assert!(!format!("{error:?} {error}").contains("hidden"));
+    assert!(!format!("{error:?} {error} {settings:?}").contains("hidden"));
     settings.proxy = None;
     settings.ca = Some(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec());
     assert!(Client::new(&settings, Instant::now()).is_err());
+}
+
+#[tokio::test]
+async fn a_proxy_gets_every_request_and_its_password_is_not_shown() {
+    let server = Server::start(vec![one_write(&stream())]).await;
+    let mut settings = settings();
+    let address = server.url("").replace("http://", "http://user:hidden@");
+    settings.proxy = Some(ProxyUrl(address));
+    let client = Client::new(&settings, Instant::now()).expect("client");
+    let mut request = outgoing(&server);
+    "http://model.invalid/v1/chat/completions".clone_into(&mut request.url);
+    let exchange = client.send(request, &CancellationToken::new()).await;
+    assert_whole("through the proxy", &exchange);
+    let seen = &server.requests()[0];
+    assert!(seen.starts_with("POST http://model.invalid/v1/chat/completions HTTP/1.1\r\n"));
+    assert!(!format!("{client:?} {exchange:?}").contains("hidden"));
+}
+
+#[tokio::test]
+async fn a_dialect_sends_its_version_unless_the_target_has_its_own() {
+    let server = Server::start(vec![refused("500 No", "text/plain", "no")]).await;
+    let client = Client::new(&settings(), Instant::now()).expect("client");
+    let mut request = outgoing(&server);
+    request.dialect = provider::find("anthropic").expect("dialect");
+    client
+        .send(request.clone(), &CancellationToken::new())
+        .await;
+    request
+        .headers
+        .push(Header::plain("Anthropic-Version", "next"));
+    client.send(request, &CancellationToken::new()).await;
+    let versions: Vec<Vec<String>> = server
+        .requests()
+        .iter()
+        .map(|request| {
+            let lower = request.to_ascii_lowercase();
+            let lines = lower
+                .lines()
+                .filter(|line| line.starts_with("anthropic-version:"));
+            lines.map(str::to_owned).collect()
+        })
+        .collect();
+    assert_eq!(
+        versions,
+        [
+            ["anthropic-version: 2023-06-01"],
+            ["anthropic-version: next"]
+        ]
+    );
 }

@@ -37,6 +37,15 @@ impl Dialect for Anthropic {
         "/messages".to_owned()
     }
 
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("anthropic-version", "2023-06-01")]
+    }
+
+    /// Both: vLLM takes only the second, also for this dialect.
+    fn key_headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("x-api-key", ""), ("authorization", "Bearer ")]
+    }
+
     fn family(&self) -> Family {
         Family::Anthropic
     }
