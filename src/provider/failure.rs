@@ -168,7 +168,7 @@ pub(super) fn is_error_body(value: &Value) -> bool {
 }
 
 fn is_set(value: &Value) -> bool {
-    !matches!(value, Value::Null | Value::Bool(false))
+    !matches!(value, Value::Null | Value::Bool(false)) && value.as_str() != Some("")
 }
 
 /// `{"object": "error", "message": …}`: vLLM before 0.10, Mistral.
@@ -229,7 +229,7 @@ impl Said {
 /// The text in any of the shapes that stand where a message should.
 fn text_of(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => (!text.trim().is_empty()).then(|| text.clone()),
         Value::Array(list) => {
             let parts: Vec<String> = list.iter().take(8).filter_map(text_of).collect();
             (!parts.is_empty()).then(|| parts.join("; "))

@@ -38,6 +38,12 @@ fn every_shape_of_error_body_gives_one_clear_message_and_its_class() {
         ),
         (503, "", Outcome::Http5xx, "an empty body"),
         (
+            500,
+            r#"{"error":{"message":"","type":"server_error"}}"#,
+            Outcome::Http5xx,
+            "server_error",
+        ),
+        (
             400,
             "event: error\ndata: {\"error\":{\"message\":\"in a stream\"}}\n\n",
             Outcome::Http4xx,
@@ -143,5 +149,6 @@ fn a_message_is_one_line_of_bounded_length() {
 #[test]
 fn an_error_that_is_null_is_none() {
     assert_eq!(event(&serde_json::json!({"error": null, "id": "x"})), None);
+    assert_eq!(event(&serde_json::json!({"error": "", "id": "x"})), None);
     assert_eq!(event(&serde_json::json!({"choices": []})), None);
 }

@@ -34,10 +34,14 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// How long the server asks to wait, where it says so in seconds.
+    /// How long the server asks to wait, where it says so as a span; a date, the
+    /// header's other form, gives nothing.
     pub fn retry_after(&self) -> Option<Duration> {
-        let value = self.header("retry-after")?;
-        let seconds: f64 = value.trim().parse().ok()?;
+        let number = |name| self.header(name)?.trim().parse::<f64>().ok();
+        let seconds = match number("retry-after-ms") {
+            Some(millis) => millis / 1_000.0,
+            None => number("retry-after")?,
+        };
         Duration::try_from_secs_f64(seconds).ok()
     }
 

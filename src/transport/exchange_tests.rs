@@ -113,3 +113,28 @@ fn an_answer_with_its_finish_is_whole_whatever_happens_then() {
         );
     }
 }
+
+#[test]
+fn a_wait_is_read_in_seconds_and_in_milliseconds() {
+    let cases: &[(&[(&str, &str)], Option<u64>)] = &[
+        (&[("retry-after", "3")], Some(3_000)),
+        (&[("retry-after", "0")], Some(0)),
+        (
+            &[("retry-after", "3"), ("retry-after-ms", "250")],
+            Some(250),
+        ),
+        (&[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], None),
+        (&[("retry-after", "-1")], None),
+        (&[("retry-after", "inf")], None),
+        (&[], None),
+    ];
+    for (headers, expected) in cases {
+        let mut exchange = understood(&[], None);
+        let owned = headers
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        exchange.headers = owned.collect();
+        let wait = exchange.retry_after().map(|wait| wait.as_millis());
+        assert_eq!(wait, expected.map(u128::from), "{headers:?}");
+    }
+}

@@ -780,3 +780,19 @@ async fn a_dialect_sends_its_version_unless_the_target_has_its_own() {
         ]
     );
 }
+
+#[tokio::test]
+async fn a_connection_that_the_server_closed_while_idle_is_replaced() {
+    let mut script = one_write(&stream());
+    script.push(Act::Close);
+    let server = Server::start(vec![script]).await;
+    let client = Client::new(&settings(), Instant::now()).expect("client");
+    for _ in 0..2 {
+        let exchange = client
+            .send(outgoing(&server), &CancellationToken::new())
+            .await;
+        assert_whole("closed while idle", &exchange);
+        tokio::time::sleep(Duration::from_millis(40)).await;
+    }
+    assert_eq!((server.connections(), server.requests().len()), (2, 2));
+}
