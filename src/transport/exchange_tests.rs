@@ -116,7 +116,8 @@ fn an_answer_with_its_finish_is_whole_whatever_happens_then() {
 
 #[test]
 fn a_wait_is_read_in_seconds_and_in_milliseconds() {
-    let cases: &[(&[(&str, &str)], Option<u64>)] = &[
+    type Headers = &'static [(&'static str, &'static str)];
+    let cases: &[(Headers, Option<u64>)] = &[
         (&[("retry-after", "3")], Some(3_000)),
         (&[("retry-after", "0")], Some(0)),
         (
