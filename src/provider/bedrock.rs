@@ -56,7 +56,9 @@ impl Dialect for Bedrock {
                 out.pair("role", turn.first().map_or("user", side));
                 out.key("content");
                 out.array();
-                turn.iter().for_each(|one| message(&mut out, one));
+                for one in turn {
+                    message(&mut out, one);
+                }
                 out.end_array();
                 out.end_object();
             }

@@ -333,7 +333,7 @@ fn names_are_unique_and_explained() {
                 .all(|earlier| earlier.name() != dialect.name())
         );
         assert_eq!(
-            find(dialect.name()).map(|found| found.name()),
+            find(dialect.name()).map(super::Dialect::name),
             Some(dialect.name())
         );
     }

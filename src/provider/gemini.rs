@@ -32,6 +32,10 @@ impl Dialect for Gemini {
         }
     }
 
+    fn key_headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("x-goog-api-key", "")]
+    }
+
     fn family(&self) -> Family {
         Family::Google
     }

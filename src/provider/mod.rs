@@ -83,6 +83,17 @@ pub trait Dialect: Sync {
     /// What is appended to the base URL, with its leading slash.
     fn path(&self, model: &str, stream: bool) -> String;
 
+    /// Headers that every request needs beside a key (a version of the format).
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Headers that carry the key, each with what stands before it in the value,
+    /// unless the target says otherwise.
+    fn key_headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("authorization", "Bearer ")]
+    }
+
     /// The family whose wire is used unless a person says otherwise.
     fn family(&self) -> Family;
 

@@ -1,6 +1,7 @@
 //! Usage objects in the shapes that vendors document and servers send.
 
 use super::*;
+use proptest::prelude::*;
 use serde_json::json;
 
 type Expected = (
@@ -77,6 +78,25 @@ fn shapes_of_the_inclusive_convention_are_read() {
             json!({"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150,
                 "completion_tokens_details": {"reasoning_tokens": 40}}),
             (Some(100), None, None, Some(50), ABSENT),
+        ),
+        (
+            "Qwen's explicit cache",
+            json!({"prompt_tokens": 1300, "completion_tokens": 7, "prompt_tokens_details":
+                {"cached_tokens": 0, "cache_creation_input_tokens": 1204,
+                 "cache_creation": {"ephemeral_5m_input_tokens": 1204}}}),
+            (Some(1300), Some(0), Some(1204), Some(7), REPORTED),
+        ),
+        (
+            "Ollama and SGLang on a miss: no details",
+            json!({"prompt_tokens": 31, "completion_tokens": 8, "total_tokens": 39,
+                "prompt_tokens_details": null}),
+            (Some(31), None, None, Some(8), ABSENT),
+        ),
+        (
+            "the nested count is taken and no alias is added to it",
+            json!({"prompt_tokens": 100, "cached_tokens": 30, "cache_read_input_tokens": 30,
+                "prompt_tokens_details": {"cached_tokens": 40}}),
+            (Some(100), Some(40), None, None, REPORTED),
         ),
         (
             "more read than there was",
@@ -194,4 +214,44 @@ fn the_other_shapes_are_read() {
     let llama = timings(&json!({"cache_n": 1563, "prompt_n": 1, "predicted_n": 16}));
     let expected = (Some(1564), Some(1563), None, Some(16), REPORTED);
     assert_eq!(parts(&llama.expect("llama.cpp")), expected);
+}
+
+/// Numbers as servers may send them, nonsense included.
+fn count() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (0u64..5_000).prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        Just(Value::Null),
+        Just(json!("12")),
+        Just(json!({})),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_reported_count_is_never_more_than_its_prompt(counts in proptest::collection::vec(count(), 8)) {
+        let [a, b, c, d, e, f, g, h] = <[Value; 8]>::try_from(counts).expect("eight");
+        let object = json!({
+            "prompt_tokens": a, "completion_tokens": b, "prompt_cache_hit_tokens": c,
+            "prompt_cache_miss_tokens": d, "input_tokens": e, "output_tokens": f,
+            "prompt_tokens_details": {"cached_tokens": g, "created_cache_tokens": h},
+            "cache_read_input_tokens": g, "cache_creation_input_tokens": h,
+            "promptTokenCount": a, "cachedContentTokenCount": c, "cache_n": c, "prompt_n": d,
+            "inputTokens": a, "cacheReadInputTokens": b, "cacheWriteInputTokens": c,
+        });
+        let fields = object.as_object().expect("object");
+        let read = [
+            inclusive(&object), exclusive(fields), timings(&object), gemini(&object), bedrock(&object),
+        ];
+        for usage in read.into_iter().flatten() {
+            let parts = usage.read.unwrap_or_default() + usage.written().unwrap_or_default();
+            if let (UsageOrigin::Reported, Some(total)) = (usage.origin, usage.total) {
+                prop_assert!(parts <= total, "{usage:?}");
+            }
+            prop_assert_eq!(usage.origin == UsageOrigin::Absent && usage.read.is_some(), false);
+            prop_assert!(usage.raw.is_some());
+        }
+    }
 }

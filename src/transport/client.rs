@@ -8,43 +8,52 @@ use super::receive::Received;
 use super::settings::{ClientError, Settings};
 use crate::record::Outcome;
 use crate::units::Micros;
-use reqwest::{Certificate, Proxy, redirect, retry};
+use reqwest::{Certificate, ClientBuilder, Proxy, redirect, retry};
+use std::fmt;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// One pool of connections. A clone shares it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) settings: Settings,
     pub(super) epoch: Instant,
 }
 
+impl fmt::Debug for Client {
+    /// Its limits; the client inside knows the proxy's password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Client {
     /// A client whose stamps count from `epoch`, the run's start.
+    ///
+    /// A machine without certificates of its own (a bare container) gets a client
+    /// all the same: it trusts those of `settings.ca` only, so HTTPS to anyone else
+    /// fails when it is tried, and plain HTTP works.
     ///
     /// # Errors
     ///
     /// [`ClientError`] where certificates or proxy cannot be used.
     pub fn new(settings: &Settings, epoch: Instant) -> Result<Self, ClientError> {
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("prefixbench/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .retry(retry::never())
-            .referer(false)
-            .no_proxy()
-            .connect_timeout(settings.connect)
-            .pool_max_idle_per_host(usize::MAX);
-        if let Some(pem) = &settings.ca {
-            let certificates =
-                Certificate::from_pem_bundle(pem).map_err(ClientError::Certificate)?;
-            builder = builder.tls_certs_merge(certificates);
-        }
-        if let Some(proxy) = &settings.proxy {
-            builder = builder.proxy(Proxy::all(proxy).map_err(|_hidden| ClientError::Proxy)?);
-        }
+        let certificates = match &settings.ca {
+            Some(pem) => Certificate::from_pem_bundle(pem).map_err(ClientError::Certificate)?,
+            None => Vec::new(),
+        };
+        let with_system = builder(settings)?
+            .tls_certs_merge(certificates.clone())
+            .build();
+        let http = with_system.or_else(|_none| {
+            let alone = builder(settings)?.tls_certs_only(certificates);
+            alone.build().map_err(ClientError::Build)
+        })?;
         Ok(Self {
-            http: builder.build().map_err(ClientError::Build)?,
+            http,
             settings: settings.clone(),
             epoch,
         })
@@ -83,6 +92,25 @@ impl Client {
             error
         });
         exchange
+    }
+}
+
+/// What all clients have in common: nothing is followed, repeated or remembered.
+fn builder(settings: &Settings) -> Result<ClientBuilder, ClientError> {
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("prefixbench/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .referer(false)
+        .no_proxy()
+        .connect_timeout(settings.connect)
+        .pool_max_idle_per_host(usize::MAX);
+    match &settings.proxy {
+        None => Ok(builder),
+        Some(proxy) => {
+            let proxy = Proxy::all(&proxy.0).map_err(|_hidden| ClientError::Proxy)?;
+            Ok(builder.proxy(proxy))
+        }
     }
 }
 

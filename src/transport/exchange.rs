@@ -34,10 +34,14 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// How long the server asks to wait, where it says so in seconds.
+    /// How long the server asks to wait, where it says so as a span; a date, the
+    /// header's other form, gives nothing.
     pub fn retry_after(&self) -> Option<Duration> {
-        let value = self.header("retry-after")?;
-        let seconds: f64 = value.trim().parse().ok()?;
+        let number = |name| self.header(name)?.trim().parse::<f64>().ok();
+        let seconds = match number("retry-after-ms") {
+            Some(millis) => millis / 1_000.0,
+            None => number("retry-after")?,
+        };
         Duration::try_from_secs_f64(seconds).ok()
     }
 
@@ -216,119 +220,5 @@ fn reported(received: &Received, reading: &Reading) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::transport::Header;
-    use bytes::Bytes;
-
-    fn outgoing() -> Outgoing {
-        Outgoing {
-            url: "http://127.0.0.1:1/v1/chat/completions".to_owned(),
-            headers: vec![Header::secret("authorization", "Bearer k")],
-            body: Bytes::new(),
-            dialect: provider::find("openai-chat").expect("dialect"),
-            stream: true,
-            due: Micros(3),
-        }
-    }
-
-    /// A success whose body came in these pieces, a second apart, the first a
-    /// second behind the headers.
-    fn received(pieces: &[&str], start: Instant) -> Received {
-        let mut received = Received {
-            status: Some(200),
-            headers_at: Some(start),
-            ..Received::default()
-        };
-        for (at, piece) in (1..).zip(pieces) {
-            received.bytes.extend_from_slice(piece.as_bytes());
-            let end = received.bytes.len();
-            received.reads.push((end, start + Duration::from_secs(at)));
-        }
-        received
-    }
-
-    fn understood(pieces: &[&str], fault: Option<Fault>) -> Exchange {
-        let epoch = Instant::now();
-        let start = epoch + Duration::from_secs(1);
-        let ended = epoch + Duration::from_secs(100);
-        let limits = SseLimits::default();
-        understand(
-            received(pieces, start),
-            fault,
-            ended,
-            &outgoing(),
-            epoch,
-            limits,
-        )
-    }
-
-    fn seconds(at: Option<Micros>) -> Option<u64> {
-        at.map(|at| at.0 / 1_000_000)
-    }
-
-    #[test]
-    fn each_stamp_is_that_of_the_read_that_completed_its_event() {
-        let exchange = understood(
-            &[
-                ": ping\n\n",
-                "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"}}]}\n\n",
-                "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"h\"}}]}\n\n",
-                "data: {\"choices\":[{\"index\":0,\"delta\":{\"cont",
-                "ent\":\"y\"},\"finish_reason\":\"stop\"}]}\n\n",
-                "data: [DONE]\n\n",
-            ],
-            None,
-        );
-        assert_eq!(exchange.outcome, Outcome::Ok);
-        let stamps = exchange.stamps;
-        assert_eq!(stamps.due_us, Micros(3));
-        assert_eq!(seconds(stamps.headers_us), Some(1));
-        assert_eq!(
-            seconds(stamps.first_event_us),
-            Some(3),
-            "a comment is no event"
-        );
-        assert_eq!(
-            seconds(stamps.first_text_us),
-            Some(4),
-            "an empty delta is no text"
-        );
-        assert_eq!(
-            seconds(stamps.first_answer_us),
-            Some(6),
-            "reasoning is no answer"
-        );
-        assert_eq!(
-            seconds(stamps.done_us),
-            Some(7),
-            "the last read, not the end of waiting"
-        );
-        assert_eq!(exchange.events, 4);
-    }
-
-    #[test]
-    fn an_answer_with_its_finish_is_whole_whatever_happens_then() {
-        let finish =
-            "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
-        for outcome in [
-            Outcome::Timeout,
-            Outcome::Reset,
-            Outcome::Cut,
-            Outcome::Aborted,
-        ] {
-            let fault = || {
-                let message = "m".to_owned();
-                Some(Fault { outcome, message })
-            };
-            assert_eq!(understood(&[finish], fault()).outcome, Outcome::Ok);
-            let half = understood(&[], fault());
-            assert_eq!((half.outcome, half.error.as_deref()), (outcome, Some("m")));
-            assert_eq!(
-                seconds(half.stamps.done_us),
-                Some(100),
-                "when it was given up"
-            );
-        }
-    }
-}
+#[path = "exchange_tests.rs"]
+mod tests;

@@ -47,7 +47,8 @@ pub(super) fn recorded(headers: &HeaderMap, secrets: &[String]) -> Vec<(String, 
 }
 
 /// The values that must not come back in any text: of each secret header the
-/// whole value and what stands behind its scheme (`Bearer …`).
+/// whole value and what stands behind its scheme (`Bearer …`). A value of fewer
+/// than four characters hides nothing and would only garble messages.
 pub(super) fn secrets(headers: &[Header]) -> Vec<String> {
     let mut secrets = Vec::new();
     for header in headers.iter().filter(|header| header.secret) {
@@ -56,7 +57,7 @@ pub(super) fn secrets(headers: &[Header]) -> Vec<String> {
         secrets.extend(
             [value, bare]
                 .into_iter()
-                .filter(|s| !s.is_empty())
+                .filter(|s| s.len() >= 4)
                 .map(str::to_owned),
         );
     }

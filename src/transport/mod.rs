@@ -23,4 +23,4 @@ pub use call::{CallError, Reply};
 pub use client::Client;
 pub use exchange::Exchange;
 pub use outgoing::{Header, Outgoing};
-pub use settings::{ClientError, Settings};
+pub use settings::{ClientError, ProxyUrl, Settings};

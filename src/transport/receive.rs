@@ -27,7 +27,7 @@ pub(super) struct Received {
     /// For each read, where in `bytes` it ended and when it was there.
     pub(super) reads: Vec<(usize, Instant)>,
     /// Bytes since the last line end of a stream.
-    line: usize,
+    pub(super) line: usize,
 }
 
 impl Client {
@@ -120,6 +120,14 @@ impl Client {
             .http
             .post(&outgoing.url)
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // What the dialect needs, unless the target has its own.
+        let missing = outgoing.dialect.headers().iter().filter(|(name, _)| {
+            let given = |header: &Header| header.name.eq_ignore_ascii_case(name);
+            !outgoing.headers.iter().any(given)
+        });
+        let builder = missing.fold(builder, |builder, (name, value)| {
+            builder.header(*name, *value)
+        });
         with_headers(builder, &outgoing.headers)
             .body(Body::wrap(body))
             .build()

@@ -1,8 +1,19 @@
 //! Limits and routes of a client.
 
 use crate::provider::sse::SseLimits;
+use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
+
+/// Address of a proxy, hidden in debug output: it may hold a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProxyUrl(pub String);
+
+impl fmt::Debug for ProxyUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
 
 /// What a client is built from. Every wait and every size has a limit.
 #[derive(Clone, Debug)]
@@ -23,7 +34,7 @@ pub struct Settings {
     /// Further trusted certificates, PEM.
     pub ca: Option<Vec<u8>>,
     /// Proxy for all requests. The environment's is never taken by itself.
-    pub proxy: Option<String>,
+    pub proxy: Option<ProxyUrl>,
     /// Largest body of an answer, in bytes.
     pub max_body: usize,
     /// Most reads of one answer: a server that sends single bytes for ever must

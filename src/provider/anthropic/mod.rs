@@ -13,13 +13,13 @@
 //! `message_start` or with `message_delta`. `LiteLLM` starts with zeros, vLLM with
 //! the whole prompt where later only its uncached part is meant.
 
+mod read;
+
 use super::openai_chat::cache_control;
-use super::reading::{Reader, Reading, index, list, text};
-use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body, usage};
-use crate::chat::{
-    Block, ChatEvent, Content, Family, FinishReason, Message, Part, Prompt, Role, ToolCall,
-};
-use serde_json::{Map, Value};
+use super::reading::Reading;
+use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body};
+use crate::chat::{Block, Content, Family, Message, Part, Prompt, Role, ToolCall};
+use read::AnthropicReader;
 
 /// The dialect.
 pub(super) struct Anthropic;
@@ -35,6 +35,15 @@ impl Dialect for Anthropic {
 
     fn path(&self, _model: &str, _stream: bool) -> String {
         "/messages".to_owned()
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("anthropic-version", "2023-06-01")]
+    }
+
+    /// Both: vLLM takes only the second, also for this dialect.
+    fn key_headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("x-api-key", ""), ("authorization", "Bearer ")]
     }
 
     fn family(&self) -> Family {
@@ -198,137 +207,4 @@ fn tool_use(out: &mut BodyWriter<'_>, call: &ToolCall) {
     out.spans(Part::CallName, std::slice::from_ref(&call.name));
     out.key("input");
     out.json(Part::CallArguments, &call.arguments);
-}
-
-#[derive(Default)]
-struct AnthropicReader {
-    usage: Map<String, Value>,
-    /// Content blocks that are calls of tools, in order.
-    calls: Vec<usize>,
-    finished: bool,
-}
-
-impl Reader for AnthropicReader {
-    fn event(&mut self, name: &str, value: &Value, out: &mut Vec<ChatEvent>) {
-        let delta = value.get("delta").unwrap_or(&Value::Null);
-        match text(value, "type").unwrap_or(name) {
-            "message_start" => {
-                self.count(
-                    value
-                        .get("message")
-                        .and_then(|message| message.get("usage")),
-                    out,
-                );
-            }
-            "content_block_start" => {
-                let block = value.get("content_block").unwrap_or(&Value::Null);
-                self.block(index(value, "index"), block, true, out);
-            }
-            "content_block_delta" => self.delta(index(value, "index"), delta, out),
-            "message_delta" => {
-                self.finish(delta, out);
-                self.count(value.get("usage"), out);
-            }
-            "message_stop" => {
-                if !self.finished {
-                    out.push(ChatEvent::Finish(FinishReason::Other(
-                        "message_stop".to_owned(),
-                    )));
-                }
-                out.push(ChatEvent::Done);
-            }
-            _ => {}
-        }
-    }
-
-    fn body(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
-        if !value.get("content").is_some_and(Value::is_array) {
-            return;
-        }
-        for (at, block) in list(value, "content").iter().enumerate() {
-            self.block(at, block, false, out);
-        }
-        self.finish(value, out);
-        self.count(value.get("usage"), out);
-        if out.is_empty() {
-            out.push(ChatEvent::Other);
-        }
-    }
-}
-
-impl AnthropicReader {
-    fn count(&mut self, newer: Option<&Value>, out: &mut Vec<ChatEvent>) {
-        if let Some(Value::Object(newer)) = newer {
-            usage::overwrite(&mut self.usage, newer);
-            out.extend(usage::exclusive(&self.usage).map(ChatEvent::Usage));
-        }
-    }
-
-    fn finish(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
-        if let Some(reason) = text(value, "stop_reason") {
-            self.finished = true;
-            out.push(ChatEvent::Finish(finish(reason)));
-        }
-    }
-
-    fn call(&mut self, block: usize) -> usize {
-        let known = self.calls.iter().position(|&known| known == block);
-        known.unwrap_or_else(|| {
-            self.calls.push(block);
-            self.calls.len() - 1
-        })
-    }
-
-    /// A content block. At the start of a stream's block its `input` is an empty
-    /// object that the deltas replace.
-    fn block(&mut self, at: usize, block: &Value, opens: bool, out: &mut Vec<ChatEvent>) {
-        match text(block, "type") {
-            Some("text") => {
-                let piece = text(block, "text").unwrap_or_default();
-                // An empty start says nothing yet; an empty text of a whole body does.
-                if !(opens && piece.is_empty()) {
-                    out.push(ChatEvent::Text(piece.to_owned()));
-                }
-            }
-            Some("thinking") => {
-                let piece = text(block, "thinking").unwrap_or_default();
-                out.push(ChatEvent::Reasoning(piece.to_owned()));
-            }
-            Some("tool_use" | "server_tool_use") => {
-                let input = block.get("input").filter(|_| !opens);
-                out.push(ChatEvent::ToolCall {
-                    index: self.call(at),
-                    id: text(block, "id").map(str::to_owned),
-                    name: text(block, "name").map(str::to_owned),
-                    arguments: super::reading::arguments(input),
-                });
-            }
-            _ => {}
-        }
-    }
-
-    fn delta(&mut self, at: usize, delta: &Value, out: &mut Vec<ChatEvent>) {
-        if let Some(piece) = text(delta, "text") {
-            out.push(ChatEvent::Text(piece.to_owned()));
-        } else if let Some(piece) = text(delta, "thinking") {
-            out.push(ChatEvent::Reasoning(piece.to_owned()));
-        } else if let Some(piece) = text(delta, "partial_json") {
-            out.push(ChatEvent::ToolCall {
-                index: self.call(at),
-                id: None,
-                name: None,
-                arguments: piece.to_owned(),
-            });
-        }
-    }
-}
-
-fn finish(reason: &str) -> FinishReason {
-    match reason {
-        "end_turn" | "stop_sequence" | "stop" => FinishReason::Stop,
-        "max_tokens" | "length" | "model_context_window_exceeded" => FinishReason::Length,
-        "tool_use" | "tool_calls" => FinishReason::ToolCalls,
-        "refusal" => FinishReason::ContentFilter,
-        other => FinishReason::Other(other.to_owned()),
-    }
 }

@@ -5,13 +5,14 @@
 //! the last of several is complete (vLLM's continuous usage); llama.cpp sends
 //! `timings` where nobody asked for usage; `content` may be null or a list.
 
-use super::reading::{Reader, Reading, arguments, index, list, text};
-use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body, usage};
+mod read;
+
+use super::reading::Reading;
+use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body};
 use crate::chat::{
-    Block, ChatEvent, Content, Family, FinishReason, Image, Message, Part, Prompt, Role, Span,
-    ToolCall, Ttl,
+    Block, Content, Family, Image, Message, Part, Prompt, Role, Span, ToolCall, Ttl,
 };
-use serde_json::Value;
+use read::OpenAiReader;
 
 /// The dialect.
 pub(super) struct OpenAiChat;
@@ -210,114 +211,4 @@ fn call(out: &mut BodyWriter<'_>, call: &ToolCall) {
     out.spans(Part::CallArguments, std::slice::from_ref(&call.arguments));
     out.end_object();
     out.end_object();
-}
-
-#[derive(Default)]
-struct OpenAiReader {
-    counted: bool,
-    served_by: bool,
-}
-
-impl Reader for OpenAiReader {
-    fn event(&mut self, _name: &str, value: &Value, out: &mut Vec<ChatEvent>) {
-        self.chunk(value, out);
-    }
-
-    fn body(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
-        if value.get("choices").is_some_and(Value::is_array) {
-            self.chunk(value, out);
-        }
-    }
-}
-
-impl OpenAiReader {
-    fn chunk(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
-        let server = text(value, "provider").or_else(|| text(value, "system_fingerprint"));
-        if let Some(server) = server.filter(|_| !self.served_by) {
-            self.served_by = true;
-            out.push(ChatEvent::ServedBy(server.to_owned()));
-        }
-        let choice = list(value, "choices")
-            .iter()
-            .find(|choice| index(choice, "index") == 0);
-        if let Some(choice) = choice {
-            read_choice(choice, out);
-        }
-        let object = [Some(value), choice]
-            .into_iter()
-            .flatten()
-            .find_map(|place| usage::inclusive(place.get("usage")?));
-        if let Some(usage) = object {
-            self.counted = true;
-            out.push(ChatEvent::Usage(usage));
-        } else if !self.counted
-            && let Some(usage) = value.get("timings").and_then(usage::timings)
-        {
-            out.push(ChatEvent::Usage(usage));
-        }
-    }
-}
-
-fn read_choice(choice: &Value, out: &mut Vec<ChatEvent>) {
-    let delta = ["delta", "message"]
-        .iter()
-        .find_map(|name| choice.get(*name));
-    if let Some(delta) = delta.filter(|delta| delta.is_object()) {
-        read_delta(delta, out);
-    } else if let Some(piece) = text(choice, "text") {
-        out.push(ChatEvent::Text(piece.to_owned()));
-    }
-    if let Some(reason) = text(choice, "finish_reason").filter(|reason| !reason.is_empty()) {
-        out.push(ChatEvent::Finish(finish(reason)));
-    }
-}
-
-fn read_delta(delta: &Value, out: &mut Vec<ChatEvent>) {
-    let reasoning = ["reasoning_content", "reasoning", "thinking"]
-        .iter()
-        .find_map(|name| text(delta, name));
-    if let Some(piece) = reasoning {
-        out.push(ChatEvent::Reasoning(piece.to_owned()));
-    }
-    match delta.get("content") {
-        Some(Value::String(piece)) => out.push(ChatEvent::Text(piece.clone())),
-        Some(Value::Array(parts)) => parts.iter().for_each(|part| read_part(part, out)),
-        _ => {}
-    }
-    if let Some(piece) = text(delta, "refusal").filter(|piece| !piece.is_empty()) {
-        out.push(ChatEvent::Text(piece.to_owned()));
-    }
-    for (at, call) in list(delta, "tool_calls").iter().enumerate() {
-        let function = call.get("function").unwrap_or(&Value::Null);
-        let place = call.get("index").map_or(at, |_| index(call, "index"));
-        let own = |value: Option<&str>| value.filter(|text| !text.is_empty()).map(str::to_owned);
-        out.push(ChatEvent::ToolCall {
-            index: place,
-            id: own(text(call, "id")),
-            name: own(text(function, "name")),
-            arguments: arguments(function.get("arguments")),
-        });
-    }
-}
-
-/// A part of a list of content: Mistral sends thinking and text this way.
-fn read_part(part: &Value, out: &mut Vec<ChatEvent>) {
-    if let Some(piece) = text(part, "text") {
-        out.push(ChatEvent::Text(piece.to_owned()));
-    }
-    for inner in list(part, "thinking") {
-        if let Some(piece) = text(inner, "text") {
-            out.push(ChatEvent::Reasoning(piece.to_owned()));
-        }
-    }
-}
-
-fn finish(reason: &str) -> FinishReason {
-    match reason {
-        "stop" | "eos" | "end_turn" => FinishReason::Stop,
-        "length" | "max_tokens" | "model_length" => FinishReason::Length,
-        "tool_calls" | "function_call" => FinishReason::ToolCalls,
-        "content_filter" => FinishReason::ContentFilter,
-        other => FinishReason::Other(other.to_owned()),
-    }
 }
