@@ -81,12 +81,12 @@ fn mark_stable(prompt: &mut Prompt, placed: &Placed, marker: CacheMarker) {
 /// under the newer rule the last message behind it.
 fn anthropic(messages: &[Message], placed: &Placed, rule: MarkerRule) -> Vec<usize> {
     let markable = |at: &usize| markable(messages.get(*at));
-    let opening = placed.synthetic;
+    let first = placed.synthetic.max(1);
     let Some(tail) = placed.tail else {
-        let last = (opening + 1..messages.len()).rev().find(markable);
+        let last = (first..messages.len()).rev().find(markable);
         return last.into_iter().collect();
     };
-    let answers = (opening + 1..tail).rev().filter(markable);
+    let answers = (first..tail).rev().filter(markable);
     let answers = answers.filter(|&at| {
         messages
             .get(at)
@@ -118,7 +118,3 @@ fn mark_message(message: Option<&mut Message>, marker: CacheMarker) {
         block.marker = Some(marker);
     }
 }
-
-#[cfg(test)]
-#[path = "markers_tests.rs"]
-mod tests;
