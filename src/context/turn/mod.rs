@@ -21,7 +21,7 @@ mod markers;
 mod place;
 mod planned;
 mod produce;
-pub(crate) mod state;
+pub mod state;
 mod variables;
 
 use super::configuration::{MemoryForm, Options, Reasoning};
@@ -195,7 +195,10 @@ impl Strategy for TurnContext {
     fn render(&mut self, chain: &Chain<'_>) -> Result<Prompt, ContextError> {
         let layout = Layout::new(&self.options, chain.wire);
         let isolated = matches!(chain.purpose, Purpose::Subagent(_));
-        let configured = planned::configured(chain);
+        let configured = match self.arm {
+            Arm::Planned => planned::configured(chain),
+            Arm::Dev | Arm::Off | Arm::Parts => chain.live,
+        };
         let strings = if self.arm == Arm::Planned && !isolated {
             let others = self.others(configured);
             planned::strings(chain, self.producer(), others, layout.merge)

@@ -22,7 +22,7 @@ fn a_changed_memory_entry_moves_to_the_end_and_the_rest_is_numbered_anew() {
     let values = |talk: &Talk| shown(&talk.now, Clock::Turn, MemoryForm::Values, key::MEMORY);
     let before = values(&talk);
     assert!(before.ends_with(
-        "# Existing memory about the user:\n\
+        "# Facts remembered of this user:\n\
          1. [2026-10-16] Ada\n\n2. [2026-10-16] Rome\n\n3. [2026-10-16] formal"
     ));
     talk.wait(24);

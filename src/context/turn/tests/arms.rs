@@ -17,14 +17,14 @@ fn before_the_lever_the_time_of_the_turn_stands_in_front_of_static_text() {
     talk.now.web_search = Some("CITE".into());
     talk.now.artifacts = Some("ARTIFACTS".into());
     let first = system(&talk.send(&mut *it, "One."));
-    assert!(first.starts_with("CITE\nYou help.\n\n# Runtime Context\n"));
+    assert!(first.starts_with("CITE\nYou help.\n\n# Current Setting\n"));
     assert!(first.ends_with("2026-10-16T09:00:47.313Z\nARTIFACTS"));
     talk.reply("Yes.");
     assert!(system(&talk.send(&mut *it, "Two.")).ends_with("2026-10-16T09:01:34.626Z\nARTIFACTS"));
 
     let mut on = strategy("parts", Options::default());
     let first = system(&talk.send(&mut *on, "Three."));
-    assert!(first.starts_with("CITE\nYou help.\n\nARTIFACTS\n# Runtime Context\n"));
+    assert!(first.starts_with("CITE\nYou help.\n\nARTIFACTS\n# Current Setting\n"));
     assert!(first.ends_with("2026-10-16 09:00 (UTC)"));
 }
 
@@ -112,15 +112,15 @@ fn a_helper_is_built_from_live_state_with_its_skills_where_the_arm_puts_them() {
     let cases = [
         (
             "dev",
-            vec!["# Runtime Context", "ARTIFACTS", "FOUND", "SKILL"],
+            vec!["# Current Setting", "ARTIFACTS", "FOUND", "SKILL"],
         ),
         (
             "parts",
-            vec!["ARTIFACTS", "SKILL", "# Runtime Context", "FOUND"],
+            vec!["ARTIFACTS", "SKILL", "# Current Setting", "FOUND"],
         ),
         (
             "turn-context",
-            vec!["ARTIFACTS", "SKILL", "# Runtime Context", "FOUND"],
+            vec!["ARTIFACTS", "SKILL", "# Current Setting", "FOUND"],
         ),
     ];
     for (name, order) in cases {
@@ -236,5 +236,24 @@ fn options_are_followed_and_those_not_read_are_refused() {
         let refused = (find(name).unwrap().start)(setup).err().unwrap();
         assert!(matches!(refused, ContextError::Unsupported { .. }));
         assert!(refused.to_string().contains(named));
+    }
+}
+
+#[test]
+fn a_resumed_turn_reads_the_world_as_it_is_now_but_where_it_was_planned() {
+    for (name, live) in [
+        ("dev", true),
+        ("lever-off", true),
+        ("parts", true),
+        ("turn-context", false),
+    ] {
+        let mut it = strategy(name, Options::default());
+        let mut talk = Talk::new(Family::Openai);
+        let sent = talk.send(&mut *it, "One.");
+        talk.now.system = Text::from("Another agent.");
+        talk.now.project = Some("PROJECT".into());
+        let resumed = talk.render(&mut *it, &Purpose::Resume);
+        assert_eq!(system(&resumed).contains("Another agent."), live, "{name}");
+        assert_eq!(resumed != sent, live, "{name}");
     }
 }

@@ -42,7 +42,7 @@ fn every_configuration_replaces_all_but_the_kept_turns_by_the_summary() {
                 .map(|text| text.rsplit("\n\n").next().unwrap().to_owned())
                 .collect();
             assert_eq!(&typed, expected, "{name} {mode:?} {keep}");
-            assert!(system(&prompt).ends_with("## Conversation Summary\n\nThey talked."));
+            assert!(system(&prompt).ends_with("## What Was Said So Far\n\nThey talked."));
             talk.reply("Yes.");
             let next = flat(&talk.send(&mut *it, "Five."));
             let appends = next.starts_with(&flat(&prompt));
@@ -150,7 +150,7 @@ fn the_summary_goes_where_the_wire_wants_it() {
     let moving = talk.send(&mut *it, "Four.");
     let texts = said(&moving);
     assert_eq!(texts[0], "Three.");
-    assert!(texts[1].starts_with("## Conversation Summary") && texts[2] == "Four.");
+    assert!(texts[1].starts_with("## What Was Said So Far") && texts[2] == "Four.");
 
     talk.wire.summary = SummaryPlace::Head;
     let head = talk.render(&mut *it, &Purpose::Send);

@@ -4,7 +4,7 @@ use crate::chat::{
     Class, Family, MarkerRule, Prompt, Role, Span, SummaryPlace, TailPlace, Text, Tool, Ttl,
 };
 use crate::context::testing::{Talk, flat_with_markers, round, strategy};
-use crate::context::view::{CompactionMode, Purpose};
+use crate::context::view::{Attachment, CompactionMode, Purpose};
 use crate::context::{Options, Phrases, Strategy};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn openai_has_one_system_text() {
     <<system>>CITE
     You help.
 
-    # Runtime Context
+    # Current Setting
     Date and time now: 2026-10-16T09:01:34.626Z
     HEADING
     PROJECT
@@ -61,7 +61,7 @@ fn openai_has_one_system_text() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Bob
     <<user>>One.
     <<assistant>>Yes.
@@ -76,14 +76,14 @@ fn openai_has_one_system_text() {
 
     HEADING
     PROJECT
-    # Runtime Context
+    # Current Setting
     This conversation began on: 2026-10-16 09:00 (UTC)
 
     FOUND
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Bob
     <<user>>One.
     <<assistant>>Yes.
@@ -101,9 +101,9 @@ fn openai_has_one_system_text() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Ada
-    # Runtime Context
+    # Current Setting
     This conversation began on: 2026-10-16 09:00 (UTC)
     <<user>>One.
     <<assistant>>Yes.
@@ -137,9 +137,9 @@ fn compatible_servers_and_google_have_what_openai_has() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Ada
-    # Runtime Context
+    # Current Setting
     This conversation began on: 2026-10-16 09:00 (UTC)
     <<user>>One.
     <<assistant>>Yes.
@@ -164,9 +164,9 @@ fn compatible_servers_and_google_have_what_openai_has() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Ada
-    # Runtime Context
+    # Current Setting
     This conversation began on: 2026-10-16 09:00 (UTC)
     <<user>>One.
     <<assistant>>Yes.
@@ -191,7 +191,7 @@ fn anthropic_moves_the_tail_in_front_of_the_newest_message() {
     You help.|
     <<user>>One.
     <<assistant>>Yes.|
-    <<user>># Runtime Context
+    <<user>># Current Setting
     Date and time now: 2026-10-16T09:01:34.626Z
     HEADING
     PROJECT
@@ -200,7 +200,7 @@ fn anthropic_moves_the_tail_in_front_of_the_newest_message() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Bob
     <<user>>Two.
     <<assistant>>Looking, 1.[search {"q":"x"}]
@@ -213,7 +213,7 @@ fn anthropic_moves_the_tail_in_front_of_the_newest_message() {
 
     HEADING
     PROJECT
-    # Runtime Context
+    # Current Setting
     This conversation began on: 2026-10-16 09:00 (UTC)|
     <<user>>One.
     <<assistant>>Yes.|
@@ -221,7 +221,7 @@ fn anthropic_moves_the_tail_in_front_of_the_newest_message() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Bob
     <<user>>Two.
     <<assistant>>Looking, 1.[search {"q":"x"}]
@@ -237,9 +237,9 @@ fn anthropic_moves_the_tail_in_front_of_the_newest_message() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Ada
-    # Runtime Context
+    # Current Setting
     This conversation began on: 2026-10-16 09:00 (UTC)|
     <<user>>One.
     <<assistant>>Yes.
@@ -264,7 +264,7 @@ fn openrouter_does_so_too_but_leaves_the_first_message_first() {
     You help.|
     <<user>>One.
     <<assistant>>Yes.|
-    <<user>># Runtime Context
+    <<user>># Current Setting
     Date and time now: 2026-10-16T09:01:34.626Z
     HEADING
     PROJECT
@@ -273,7 +273,7 @@ fn openrouter_does_so_too_but_leaves_the_first_message_first() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Bob
     <<user>>Two.
     <<assistant>>Looking, 1.[search {"q":"x"}]
@@ -289,9 +289,9 @@ fn openrouter_does_so_too_but_leaves_the_first_message_first() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Ada
-    # Runtime Context
+    # Current Setting
     This conversation began on: 2026-10-16 09:00 (UTC)|
     <<user>>One.
     <<assistant>>Yes.
@@ -319,7 +319,7 @@ fn bedrock_keeps_the_tail_in_the_system_prompt_behind_the_marker() {
     insta::assert_snapshot!(shown("dev", Family::Bedrock), @r#"
     <<tool>>search {}|
     <<system>>CITE
-    You help.|# Runtime Context
+    You help.|# Current Setting
     Date and time now: 2026-10-16T09:01:34.626Z
     HEADING
     PROJECT
@@ -328,7 +328,7 @@ fn bedrock_keeps_the_tail_in_the_system_prompt_behind_the_marker() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Bob
     <<user>>One.
     <<assistant>>Yes.
@@ -344,9 +344,9 @@ fn bedrock_keeps_the_tail_in_the_system_prompt_behind_the_marker() {
 
     INTRO
 
-    # Existing memory about the user:
+    # Facts remembered of this user:
     1. [2026-10-16] Ada
-    # Runtime Context
+    # Current Setting
     This conversation began on: 2026-10-16 09:00 (UTC)
     <<user>>One.
     <<assistant>>Yes.
@@ -564,5 +564,27 @@ fn with_nothing_stable_the_tail_is_plain_system_text() {
         talk.now.project = None;
         let prompt = talk.render(&mut *it, &Purpose::Send);
         assert!(prompt.system.is_empty(), "{family:?}");
+    }
+}
+
+#[test]
+fn a_picture_can_be_marked_but_not_on_bedrock() {
+    let image = Attachment::Image {
+        name: Arc::from("a.png"),
+        media_type: Arc::from("image/png"),
+        data: Text::from("AAAA"),
+    };
+    for (family, marked) in [
+        (Family::Anthropic, [false, true]),
+        (Family::Bedrock, [true, false]),
+    ] {
+        let (mut talk, mut it, _) = second("turn-context", family, Options::default());
+        talk.reply("Yes.");
+        let prompt = talk.send_with(&mut *it, "See.", |turn| {
+            turn.attachments = vec![image.clone()];
+        });
+        let blocks = &prompt.messages.last().unwrap().blocks;
+        let marks: Vec<bool> = blocks.iter().map(|block| block.marker.is_some()).collect();
+        assert_eq!(marks, marked, "{family:?}");
     }
 }
