@@ -7,14 +7,15 @@ mod world;
 
 use super::planned;
 use super::produce::Producer;
-use crate::chat::{Content, Role};
+use crate::chat::{Content, Family, Role};
 use crate::context::configuration::MemoryForm;
 use crate::context::testing::{Talk, flat, strategy, text};
 use crate::context::view::{Chain, CompactionMode, Link, NodeId, Purpose};
 use crate::context::{Options, Phrases};
-use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
+use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::sample::select;
 use std::collections::HashMap;
-use world::{Act, ZONES, any_act, change, extras, family, plain, run, step, stored, users};
+use world::{Act, ZONES, any_act, change, extras, family, other, plain, run, step, stored, users};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
@@ -172,7 +173,7 @@ proptest! {
     fn nothing_but_the_strategy_opens_or_closes_a_block(
         acts in prop::collection::vec(any_act(), 1..20),
         family in family(),
-        name in proptest::sample::select(vec!["parts", "turn-context"]),
+        name in select(vec!["parts", "turn-context"]),
     ) {
         let (_, _, prompts) = run(name, family, &acts);
         for message in prompts.iter().flat_map(|prompt| &prompt.messages) {
@@ -193,7 +194,7 @@ proptest! {
     fn memory_that_is_off_is_nowhere_in_a_request(
         acts in prop::collection::vec(any_act(), 1..25),
         family in family(),
-        name in proptest::sample::select(vec!["dev", "lever-off", "parts", "turn-context"]),
+        name in select(vec!["dev", "lever-off", "parts", "turn-context"]),
     ) {
         let mut strategy = strategy(name, Options::default());
         let mut talk = Talk::new(family);
@@ -202,6 +203,22 @@ proptest! {
             if let Some(prompt) = prompt.filter(|_| !talk.now.memory.on) {
                 prop_assert!(!flat(&prompt).contains("value"));
             }
+        }
+    }
+
+    #[test]
+    fn a_key_that_no_registry_knows_leaves_the_stable_text_alone(
+        acts in prop::collection::vec(prop_oneof![3 => plain(), 1 => other()], 1..25),
+        family in select(vec![Family::Anthropic, Family::Openrouter, Family::Bedrock]),
+    ) {
+        let mut strategy = strategy("turn-context", Options::default());
+        let mut talk = Talk::new(family);
+        let mut stable = None;
+        for act in &acts {
+            let prompt = step(&mut talk, &mut *strategy, act);
+            let (Act::Send(_), Some(prompt)) = (act, prompt) else { continue };
+            let first = prompt.system.into_iter().next();
+            prop_assert_eq!(stable.get_or_insert_with(|| first.clone()), &first);
         }
     }
 }

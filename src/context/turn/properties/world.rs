@@ -78,6 +78,11 @@ pub(super) fn plain() -> impl Strategy_<Value = Act> {
     ]
 }
 
+/// A part under a key that no registry knows.
+pub(super) fn other() -> impl Strategy_<Value = Act> {
+    (0..3usize).prop_map(Act::Other)
+}
+
 /// All steps.
 pub(super) fn any_act() -> impl Strategy_<Value = Act> {
     prop_oneof![
@@ -87,7 +92,7 @@ pub(super) fn any_act() -> impl Strategy_<Value = Act> {
         1 => (0..3usize, any::<bool>())
             .prop_map(|(keep, positional)| Act::Compact { keep, positional }),
         1 => (0..3usize).prop_map(Act::System),
-        1 => (0..3usize).prop_map(Act::Other),
+        1 => other(),
         1 => Just(Act::Summarise),
     ]
 }

@@ -6,11 +6,13 @@ use crate::context::testing::{Talk, flat, round, strategy};
 use crate::context::view::{NodeId, Purpose};
 use crate::context::{Options, Stored};
 
+/// What a step is called, what it changes, and the message then sent.
+type Step = (&'static str, fn(&mut Talk), String);
+
 #[test]
 fn each_net_change_is_told_once_on_the_message_it_was_sampled_for() {
     let mut it = planned();
     let mut talk = begun(&mut *it);
-    type Step = (&'static str, fn(&mut Talk), String);
     let steps: [Step; 5] = [
         (
             "on",
