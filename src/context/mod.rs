@@ -26,7 +26,7 @@ pub mod stored;
 pub mod strategy;
 #[cfg(test)]
 pub(crate) mod testing;
-mod turn;
+pub mod turn;
 pub mod view;
 
 pub use configuration::{Configuration, Options};

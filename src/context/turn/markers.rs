@@ -52,7 +52,7 @@ pub(super) fn mark(
                 mark_tools(&mut prompt.tools, marker);
             }
             mark_stable(prompt, placed, marker);
-            mark_message(prompt.messages.last_mut(), marker);
+            mark_last(prompt.messages.last_mut(), marker, is_text);
         }
     }
 }
@@ -81,12 +81,12 @@ fn mark_stable(prompt: &mut Prompt, placed: &Placed, marker: CacheMarker) {
 /// under the newer rule the last message behind it.
 fn anthropic(messages: &[Message], placed: &Placed, rule: MarkerRule) -> Vec<usize> {
     let markable = |at: &usize| markable(messages.get(*at));
-    let opening = placed.synthetic;
+    let first = placed.synthetic.max(1);
     let Some(tail) = placed.tail else {
-        let last = (opening + 1..messages.len()).rev().find(markable);
+        let last = (first..messages.len()).rev().find(markable);
         return last.into_iter().collect();
     };
-    let answers = (opening + 1..tail).rev().filter(markable);
+    let answers = (first..tail).rev().filter(markable);
     let answers = answers.filter(|&at| {
         messages
             .get(at)
@@ -103,22 +103,26 @@ fn markable(message: Option<&Message>) -> bool {
     message.is_some_and(|message| message.blocks.iter().any(is_anchor))
 }
 
-/// Reasoning, calls and blank text are no anchors.
-fn is_anchor(block: &Block) -> bool {
+fn is_text(block: &Block) -> bool {
     match &block.content {
         Content::Text(spans) => spans.iter().any(|span| !span.text.trim().is_empty()),
-        Content::Image(_) => true,
-        Content::Call(_) | Content::Reasoning(_) => false,
+        Content::Image(_) | Content::Call(_) | Content::Reasoning(_) => false,
     }
+}
+
+/// Reasoning, calls and blank text are no anchors.
+fn is_anchor(block: &Block) -> bool {
+    is_text(block) || matches!(block.content, Content::Image(_))
 }
 
 fn mark_message(message: Option<&mut Message>, marker: CacheMarker) {
-    let blocks = message.map(|message| message.blocks.iter_mut());
-    if let Some(block) = blocks.and_then(|blocks| blocks.rev().find(|block| is_anchor(block))) {
+    mark_last(message, marker, is_anchor);
+}
+
+/// Marks the last block of `message` that `fits`.
+fn mark_last(message: Option<&mut Message>, marker: CacheMarker, fits: fn(&Block) -> bool) {
+    let blocks = message.into_iter().flat_map(|it| it.blocks.iter_mut());
+    if let Some(block) = blocks.rev().find(|block| fits(block)) {
         block.marker = Some(marker);
     }
 }
-
-#[cfg(test)]
-#[path = "markers_tests.rs"]
-mod tests;

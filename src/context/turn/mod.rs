@@ -14,25 +14,26 @@
 
 mod assemble;
 mod block;
+mod fold;
 mod history;
+mod live;
 mod markers;
 pub(super) mod place;
 mod planned;
 pub(super) mod produce;
-pub(crate) mod state;
+pub mod state;
 pub(super) mod variables;
 
 use super::configuration::{MemoryForm, Options, Reasoning};
 use super::phrases::Phrases;
-use super::registry::{self, key};
+use super::registry;
 use super::render::hints;
 use super::strategy::{ContextError, Plan, Setup, Strategy, StrategyKind};
-use super::view::{Chain, Purpose, Sample, Subagent, UserTurn};
-use crate::chat::{Class, Message, Origin, Prompt, Role, Span, Text, Ttl};
-use assemble::{Piece, Strings};
+use super::view::{Chain, Purpose, Sample};
+use crate::chat::{Class, Message, Origin, Prompt, Role, Span, Ttl};
 use history::{History, Manner, Messages, Notes};
 use place::Layout;
-use produce::{Clock, Producer};
+use produce::Producer;
 use std::sync::Arc;
 
 /// A key under which someone writes to the tail directly.
@@ -134,74 +135,6 @@ impl TurnContext {
         self.options.timestamps.unwrap_or(sample.timestamps)
     }
 
-    /// The system prompt's strings from live state.
-    fn live(&self, chain: &Chain<'_>, layout: Layout) -> Strings {
-        let mut pieces = self.live_pieces(chain);
-        pieces.sort_by_key(|piece| registry::order(&piece.key));
-        if self.arm.lever_on() {
-            assemble::lever_on(pieces, layout.merge)
-        } else {
-            assemble::before(pieces)
-        }
-    }
-
-    fn live_pieces(&self, chain: &Chain<'_>) -> Vec<Piece> {
-        let producer = self.producer();
-        let sample = chain.live;
-        let clock = if self.arm.lever_on() {
-            Clock::Start
-        } else {
-            Clock::Turn
-        };
-        let parts = producer.parts(sample, clock);
-        let mut pieces: Vec<Piece> = parts
-            .iter()
-            .map(|part| Piece::new(&part.key, producer.part(part)))
-            .collect();
-        pieces.extend(self.agent(chain, clock));
-        pieces.extend(self.others(sample));
-        match chain.purpose {
-            Purpose::Subagent(helper) => pieces.extend(helpers(helper, producer)),
-            _ => pieces.extend(
-                chain
-                    .newest()
-                    .into_iter()
-                    .flat_map(|it| bound(it, producer)),
-            ),
-        }
-        if self.arm.lever_on() {
-            for piece in &mut pieces {
-                if matches!(&*piece.key, key::WEB_SEARCH_TIME | key::TEMPORAL_AGENT) {
-                    *piece = piece.clone().classed(Class::Conversation);
-                }
-            }
-        }
-        pieces
-    }
-
-    /// Agent instructions. With the old client's fault, variables were resolved
-    /// by the client from the second turn on, so the server saw plain text.
-    fn agent(&self, chain: &Chain<'_>, clock: Clock) -> Option<Piece> {
-        let sample = chain.live;
-        let fault = self.options.prompt_prefix == Some(true) && chain.users().count() > 1;
-        let system = if fault {
-            &Text::from(variables::resolve(&sample.system, &sample.at))
-        } else {
-            &sample.system
-        };
-        agent_piece(system, sample, clock)
-    }
-
-    /// Parts under keys of no source. A direct write to the tail counts only
-    /// while there are no classified parts.
-    fn others(&self, sample: &Sample) -> Vec<Piece> {
-        let read = |key: &str| !(self.arm.lever_on() && key == DIRECT_TAIL);
-        let other = sample.other.iter().filter(|(key, _)| read(key));
-        other
-            .map(|(key, text)| Piece::new(key, vec![registry::span(key, text.clone())]))
-            .collect()
-    }
-
     fn warnings(&self, sample: &Sample) -> Vec<String> {
         let writes = sample.other.iter().any(|(key, _)| &**key == DIRECT_TAIL);
         let ignored = self.arm.lever_on() && writes;
@@ -250,40 +183,6 @@ impl TurnContext {
     }
 }
 
-/// Agent instructions of `sample`, with variables replaced where there are any.
-fn agent_piece(system: &Text, sample: &Sample, clock: Clock) -> Option<Piece> {
-    let spans = produce::agent(system, &produce::prompt_time(sample, clock));
-    let key = spans.first().map(|span| span.origin.as_str().to_owned())?;
-    Some(Piece::new(&key, spans))
-}
-
-/// What was retrieved and staged for the newest message.
-fn bound(turn: &UserTurn, producer: Producer<'_>) -> Vec<Piece> {
-    let retrieved = turn.retrieved.iter();
-    let retrieved = retrieved.map(|text| {
-        let span = registry::span(key::RETRIEVED, text.clone());
-        Piece::new(key::RETRIEVED, vec![span])
-    });
-    let outputs = turn.tool_outputs.iter();
-    let outputs = outputs.map(|it| Piece::new(key::TOOL_OUTPUTS, producer.output(it)));
-    let files = Piece::new(key::QUEUED_FILES, producer.queued(&turn.queued_files));
-    retrieved.chain(outputs).chain([files]).collect()
-}
-
-/// What an isolated helper has of its own.
-fn helpers(helper: &Subagent, producer: Producer<'_>) -> Vec<Piece> {
-    let skills = helper.skills.iter();
-    let skills = skills.map(|(name, body)| {
-        let spans = producer.always_apply(name, body);
-        Piece::new(&format!("{}{name}", key::ALWAYS_APPLY), spans)
-    });
-    let retrieved = helper.retrieved.iter().map(|text| {
-        let span = registry::span(key::RETRIEVED, text.clone());
-        Piece::new(key::RETRIEVED, vec![span])
-    });
-    skills.chain(retrieved).collect()
-}
-
 impl Strategy for TurnContext {
     fn plan(&mut self, chain: &Chain<'_>) -> Result<Plan, ContextError> {
         if self.arm != Arm::Planned {
@@ -296,7 +195,10 @@ impl Strategy for TurnContext {
     fn render(&mut self, chain: &Chain<'_>) -> Result<Prompt, ContextError> {
         let layout = Layout::new(&self.options, chain.wire);
         let isolated = matches!(chain.purpose, Purpose::Subagent(_));
-        let configured = planned::configured(chain);
+        let configured = match self.arm {
+            Arm::Planned => planned::configured(chain),
+            Arm::Dev | Arm::Off | Arm::Parts => chain.live,
+        };
         let strings = if self.arm == Arm::Planned && !isolated {
             let others = self.others(configured);
             planned::strings(chain, self.producer(), others, layout.merge)

@@ -7,12 +7,13 @@
 //! Source: turn context, sections 4 to 9.
 
 use super::assemble::{self, Piece, Strings};
+use super::fold::State;
 use super::history::update_of;
+use super::live::agent_piece;
 use super::produce::{Clock, Producer};
-use super::state::{self, Anchor, Output, State, To, Update, Value};
-use super::{agent_piece, registry};
+use super::state::{self, Anchor, Output, To, Update, Value};
 use crate::chat::Class;
-use crate::context::registry::key;
+use crate::context::registry::{self, key};
 use crate::context::stored::Stored;
 use crate::context::strategy::Plan;
 use crate::context::view::{Chain, Link, Purpose, Sample, UserTurn};

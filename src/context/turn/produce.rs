@@ -2,7 +2,8 @@
 //!
 //! Source: turn context, sections 2.3 and 2.4.
 
-use super::state::{Fact, Part, State, Value};
+use super::fold::State;
+use super::state::{Fact, Part, Value};
 use super::variables;
 use crate::chat::{Span, Text};
 use crate::context::configuration::MemoryForm;
