@@ -17,3 +17,8 @@ pub fn schema() -> Value {
     }
     schema
 }
+
+/// The schema as `scenarios/schema.json` holds it: indented, with a line end.
+pub fn schema_text() -> String {
+    format!("{:#}\n", schema())
+}

@@ -4,6 +4,7 @@
 //! is at each of them, so that a note, a turn or a memory entry that does not
 //! exist *at that point* is found before anything is sent.
 
+mod attach;
 mod configurations;
 mod label;
 mod sources;

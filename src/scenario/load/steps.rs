@@ -97,7 +97,7 @@ pub(in crate::scenario) enum StepFile {
     /// A fresh chat of the same user on the same cache.
     NewChat(NothingFile),
     /// An isolated helper with its own prompt is asked.
-    Subagent(SubagentFile),
+    Subagent(Box<SubagentFile>),
 }
 
 /// Nothing to say: `{}`, or nothing at all.

@@ -70,7 +70,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
             value,
             referenced,
             defined,
-            ..
         } = Spanned::deserialize(deserializer)?;
         Ok(Self {
             value,
