@@ -199,6 +199,9 @@ impl Mistake {
             Self::Missing { .. } => "not in this map".to_owned(),
             Self::TwoKinds => "a second kind".to_owned(),
             Self::UnknownName { what, .. } => format!("no {what} of this name here"),
+            Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "there is no such file".to_owned()
+            }
             Self::File { source, .. } => source.to_string(),
             _ => "here".to_owned(),
         }

@@ -26,4 +26,4 @@ mod words;
 pub use error::{Mistake, ScenarioError};
 pub use load::{LoadOptions, load, load_str};
 pub use model::Scenario;
-pub use schema::schema;
+pub use schema::{schema, schema_text, step_kinds};

@@ -17,3 +17,62 @@ pub fn schema() -> Value {
     }
     schema
 }
+
+/// The schema as `scenarios/schema.json` holds it: indented, with a line end.
+pub fn schema_text() -> String {
+    format!("{:#}\n", schema())
+}
+
+/// Kinds of steps and what each does, as the schema has them, for lists.
+pub fn step_kinds() -> Vec<(String, String)> {
+    let schema = schema();
+    let kinds = schema
+        .pointer("/$defs/Step/oneOf")
+        .and_then(Value::as_array);
+    kinds
+        .into_iter()
+        .flatten()
+        .filter_map(|kind| {
+            let name = kind.pointer("/required/0")?.as_str()?;
+            let about = kind.get("description")?.as_str()?;
+            Some((name.to_owned(), about.to_owned()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_step_is_listed_with_what_it_does() {
+        let kinds = step_kinds();
+        let names: Vec<&str> = kinds.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "user",
+                "set",
+                "memory",
+                "note",
+                "url",
+                "tab",
+                "wait",
+                "idle",
+                "compact",
+                "regenerate",
+                "edit",
+                "branch",
+                "approve",
+                "system",
+                "tools",
+                "model",
+                "configuration",
+                "reload",
+                "new_chat",
+                "subagent",
+            ]
+        );
+        assert!(kinds.iter().all(|(_, about)| !about.is_empty()));
+    }
+}

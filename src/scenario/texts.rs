@@ -4,7 +4,7 @@ use super::error::{Mistake, ScenarioError};
 use super::files::Files;
 use super::generate::{Kind, generate};
 use super::limits::{Limits, size};
-use super::load::grammar::{GenerateFile, NoteFile, NoteMap, TextFile, TextMap};
+use super::load::texts::{GenerateFile, NoteFile, NoteMap, TextFile, TextMap};
 use super::load::yaml::{At, Source};
 use crate::chat::{Digest, Text};
 use std::collections::HashMap;

@@ -23,8 +23,13 @@ impl Label {
     }
 
     /// `memory added city, changed tone`.
-    pub(super) fn add_names<'a>(&mut self, verb: &str, names: impl IntoIterator<Item = &'a str>) {
+    pub(super) fn add_names(
+        &mut self,
+        verb: &str,
+        names: impl IntoIterator<Item = impl AsRef<str>>,
+    ) {
         for (index, name) in names.into_iter().enumerate() {
+            let name = name.as_ref();
             if index == 0 {
                 self.add(&format!("{verb} {name}"));
             } else {

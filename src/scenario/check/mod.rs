@@ -4,10 +4,13 @@
 //! is at each of them, so that a note, a turn or a memory entry that does not
 //! exist *at that point* is found before anything is sent.
 
+mod attach;
 mod configurations;
 mod label;
+mod notes;
 mod sources;
 mod steps;
+mod turns;
 mod user;
 mod world;
 
@@ -15,17 +18,17 @@ use super::error::{Mistake, ScenarioError};
 use super::files::Files;
 use super::generate::Kind;
 use super::limits::Limits;
-use super::load::grammar::{ClockFile, RepliesFile, ScenarioFile, StartFile, TextFile};
+use super::load::grammar::{ClockFile, RepliesFile, ScenarioFile, StartFile};
+use super::load::texts::TextFile;
 use super::load::yaml::{At, Entries, Source};
 use super::model::{Replies, Scenario, Start};
 use super::names::nearest;
 use super::texts::{Texts, filler};
 use super::tools;
 use crate::chat::{Text, Tool};
-use crate::context::view::{Memory, MemoryEntry, Moment, Note, Vault};
+use crate::context::view::{Memory, MemoryEntry, Moment};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -229,62 +232,6 @@ impl Check {
     fn tools(&mut self, at: &At<TextFile>) -> Result<Arc<[Tool]>, ScenarioError> {
         let json = self.texts.text(at)?;
         tools::parse(&json).map_err(|said| self.error(&at.place, Mistake::value("the tools", said)))
-    }
-
-    fn vault(&mut self, file: &ScenarioFile, clock: &Moment) -> Result<Vault, ScenarioError> {
-        let mut vault = Vault::new();
-        for (path, note) in &file.notes.0 {
-            let path = self.note_path(path)?;
-            let (text, tags) = self.texts.note(note)?;
-            let tags = tags
-                .iter()
-                .map(|tag| self.tag(tag))
-                .collect::<Result<Vec<_>, _>>()?;
-            self.world
-                .notes
-                .insert(Arc::clone(&path), (text.clone(), tags.clone()));
-            let note = Note {
-                path: Arc::clone(&path),
-                text: Some(text),
-                created: clock.at,
-                modified: clock.at,
-                tags,
-            };
-            vault.insert(path, note);
-        }
-        Ok(vault)
-    }
-
-    fn tag(&self, at: &At<String>) -> Result<Arc<str>, ScenarioError> {
-        let tag = at.value.trim().trim_start_matches('#');
-        if tag.is_empty() || tag.contains(char::is_whitespace) {
-            let mistake = Mistake::value("`tag`", "is empty or holds a blank");
-            return Err(self.error(&at.place, mistake));
-        }
-        Ok(Arc::from(tag))
-    }
-
-    /// A path within the vault: relative, with `/`, without `.` and `..`.
-    fn note_path(&self, at: &At<String>) -> Result<Arc<str>, ScenarioError> {
-        let odd = |part: &str| part.is_empty() || part == "." || part == "..";
-        let path = at.value.as_str();
-        if path.split('/').any(odd) || path.contains('\\') || path.chars().any(char::is_control) {
-            let mistake = Mistake::value(format_args!("`{path}`"), "is no path of a note")
-                .helped("write it like `folder/note.md`, relative to the vault");
-            return Err(self.error(&at.place, mistake));
-        }
-        Ok(Arc::from(path))
-    }
-
-    fn pages(
-        &mut self,
-        entries: &Entries<At<TextFile>>,
-    ) -> Result<BTreeMap<Arc<str>, Text>, ScenarioError> {
-        let mut pages = BTreeMap::new();
-        for (url, text) in &entries.0 {
-            pages.insert(self.filled(url, "the address")?, self.texts.text(text)?);
-        }
-        Ok(pages)
     }
 
     fn entry(

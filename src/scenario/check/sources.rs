@@ -6,8 +6,8 @@ use crate::chat::Text;
 use crate::context::view::{Memory, Moment};
 use crate::scenario::error::{Mistake, ScenarioError};
 use crate::scenario::generate::Kind;
-use crate::scenario::load::grammar::{SwitchFile, SwitchOrEntries, TextFile};
 use crate::scenario::load::steps::{MemoryFile, SetFile};
+use crate::scenario::load::texts::{SwitchFile, SwitchOrEntries, TextFile};
 use crate::scenario::load::yaml::{At, Entries};
 use crate::scenario::model::{Action, MemoryStep, SetStep};
 use crate::scenario::names::nearest;
@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 /// Of a source that may be left out: nothing said, off, or its text.
 type Switched = Option<Option<Text>>;
+
+/// Texts by a name of the writer's own, in order.
+type Named<T> = Vec<(Arc<str>, T)>;
 
 impl Check {
     /// `on` means filler of `tokens` tokens.
@@ -96,7 +99,7 @@ impl Check {
     pub(super) fn other(
         &mut self,
         entries: &Entries<At<SwitchFile>>,
-    ) -> Result<Vec<(Arc<str>, Option<Text>)>, ScenarioError> {
+    ) -> Result<Named<Option<Text>>, ScenarioError> {
         let mut parts = Vec::with_capacity(entries.0.len());
         for (key, text) in &entries.0 {
             let key = self.filled(key, "the key")?;
@@ -109,7 +112,7 @@ impl Check {
     pub(super) fn skills(
         &mut self,
         at: Option<&At<SwitchOrEntries>>,
-    ) -> Result<Option<Vec<(Arc<str>, Text)>>, ScenarioError> {
+    ) -> Result<Option<Named<Text>>, ScenarioError> {
         let Some(at) = at else { return Ok(None) };
         match &at.value {
             SwitchOrEntries::Switch(false) => Ok(Some(Vec::new())),
@@ -125,7 +128,7 @@ impl Check {
     pub(super) fn named(
         &mut self,
         entries: &Entries<At<TextFile>>,
-    ) -> Result<Vec<(Arc<str>, Text)>, ScenarioError> {
+    ) -> Result<Named<Text>, ScenarioError> {
         entries
             .0
             .iter()

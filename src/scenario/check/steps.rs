@@ -2,17 +2,16 @@
 
 use super::Check;
 use super::label::Label;
+use super::turns::{name_of, number_of};
 use super::user::beyond;
 use crate::scenario::duration;
 use crate::scenario::error::{Mistake, ScenarioError};
 use crate::scenario::generate::Kind;
-use crate::scenario::load::grammar::TextFile;
 use crate::scenario::load::steps::{
-    ApproveFile, CompactFile, NoteEditFile, NoteEditMap, RegenerateFile, StepEntry, StepFile,
-    SubagentFile, TurnFile,
+    ApproveFile, CompactFile, RegenerateFile, StepEntry, StepFile, SubagentFile,
 };
-use crate::scenario::load::yaml::{At, Entries};
-use crate::scenario::model::{Action, CompactStep, NoteEdit, Step, SubagentStep, TurnRef};
+use crate::scenario::load::yaml::At;
+use crate::scenario::model::{Action, CompactStep, Step, SubagentStep, TurnRef};
 use crate::scenario::texts::filler;
 use std::ops::Range;
 use std::sync::Arc;
@@ -128,115 +127,6 @@ impl Check {
         }
     }
 
-    fn note(
-        &mut self,
-        edits: &Entries<At<NoteEditFile>>,
-        place: &Range<usize>,
-    ) -> Result<(Action, Label), ScenarioError> {
-        if edits.0.is_empty() {
-            return Err(self.error(place, Mistake::value("`note`", "edits nothing")));
-        }
-        let mut done = Vec::with_capacity(edits.0.len());
-        let mut label = Label::default();
-        for (path, edit) in &edits.0 {
-            let (path, edit) = self.note_edit(path, edit)?;
-            label.add(&match &edit {
-                NoteEdit::Write(_) => format!("note {path} written"),
-                NoteEdit::Touch => format!("note {path} touched"),
-                NoteEdit::Delete => format!("note {path} deleted"),
-                NoteEdit::Move(to) => format!("note {path} moved to {to}"),
-            });
-            done.push((path, edit));
-        }
-        Ok((Action::Note(done), label))
-    }
-
-    fn note_edit(
-        &mut self,
-        path: &At<String>,
-        edit: &At<NoteEditFile>,
-    ) -> Result<(Arc<str>, NoteEdit), ScenarioError> {
-        match &edit.value {
-            NoteEditFile::Touch => Ok((self.existing_note(path)?, NoteEdit::Touch)),
-            NoteEditFile::Delete => {
-                let path = self.existing_note(path)?;
-                self.world.notes.remove(&path);
-                Ok((path, NoteEdit::Delete))
-            }
-            NoteEditFile::Map(NoteEditMap {
-                write: Some(text),
-                to: None,
-            }) => {
-                let path = self.note_path(path)?;
-                let text = self.texts.text(text)?;
-                let note = self.world.notes.entry(Arc::clone(&path)).or_default();
-                note.0 = text.clone();
-                Ok((path, NoteEdit::Write(text)))
-            }
-            NoteEditFile::Map(NoteEditMap {
-                write: None,
-                to: Some(to),
-            }) => self.move_note(path, to),
-            NoteEditFile::Map(_) => {
-                let mistake = Mistake::value("the edit", "needs exactly one of `write` and `move`");
-                Err(self.error(&edit.place, mistake))
-            }
-        }
-    }
-
-    fn move_note(
-        &mut self,
-        path: &At<String>,
-        target: &At<String>,
-    ) -> Result<(Arc<str>, NoteEdit), ScenarioError> {
-        let path = self.existing_note(path)?;
-        let to = self.note_path(target)?;
-        if self.world.notes.contains_key(&to) {
-            let mistake = Mistake::Exists {
-                what: "note",
-                name: to.to_string(),
-                help: "a note cannot be moved over another",
-            };
-            return Err(self.error(&target.place, mistake));
-        }
-        if let Some(note) = self.world.notes.remove(&path) {
-            self.world.notes.insert(Arc::clone(&to), note);
-        }
-        Ok((path, NoteEdit::Move(to)))
-    }
-
-    fn page_step(
-        &mut self,
-        entries: &Entries<At<TextFile>>,
-        tab: bool,
-        place: &Range<usize>,
-    ) -> Result<(Action, Label), ScenarioError> {
-        let what = if tab { "tab" } else { "url" };
-        if entries.0.is_empty() {
-            return Err(self.error(
-                place,
-                Mistake::value(format_args!("`{what}`"), "names no address"),
-            ));
-        }
-        let pages: Vec<_> = self.pages(entries)?.into_iter().collect();
-        let known = if tab {
-            &mut self.world.tabs
-        } else {
-            &mut self.world.urls
-        };
-        known.extend(pages.iter().map(|(url, _)| Arc::clone(url)));
-        let mut label = Label::default();
-        for (url, _) in &pages {
-            label.add(&format!("{what} {url} changed"));
-        }
-        let action = if tab {
-            Action::Tab(pages)
-        } else {
-            Action::Url(pages)
-        };
-        Ok((action, label))
-    }
-
     fn compact(
         &mut self,
         file: &CompactFile,
@@ -340,52 +230,6 @@ impl Check {
         };
         Ok((Action::Subagent(Box::new(step)), Label::of("subagent")))
     }
-
-    fn turn_or_last(
-        &self,
-        at: Option<&At<TurnFile>>,
-        place: &Range<usize>,
-    ) -> Result<(TurnRef, bool), ScenarioError> {
-        match at {
-            Some(at) => self.turn_ref(&at.value, &at.place),
-            None => self.turn_ref(&TurnFile::Last, place),
-        }
-    }
-
-    /// A turn of the chat that is open, and whether it has a tool loop.
-    fn turn_ref(
-        &self,
-        turn: &TurnFile,
-        place: &Range<usize>,
-    ) -> Result<(TurnRef, bool), ScenarioError> {
-        let world = &self.world;
-        let so_far = world.turns.len();
-        let (number, reference) = match turn {
-            TurnFile::Last => (so_far, Some(TurnRef::Last)),
-            TurnFile::Number(number) => (
-                usize::try_from(*number).unwrap_or(usize::MAX),
-                u32::try_from(*number).ok().map(TurnRef::Number),
-            ),
-        };
-        let why = if world.turns_of_chat() == 0 {
-            "cannot be meant: nothing has been sent in this chat yet".to_owned()
-        } else if number == 0 {
-            "does not exist: turns are counted from 1".to_owned()
-        } else if number > so_far {
-            format!("has not happened yet: {so_far} so far, edits and regenerations counted")
-        } else if number <= world.before_chat {
-            "belongs to an earlier chat".to_owned()
-        } else if let (Some(reference), Some(rounds)) = (reference, world.turns.get(number - 1)) {
-            return Ok((reference, *rounds));
-        } else {
-            "does not exist".to_owned()
-        };
-        let turn = match turn {
-            TurnFile::Last => "`last`".to_owned(),
-            TurnFile::Number(number) => number.to_string(),
-        };
-        Err(self.error(place, Mistake::NoSuchTurn { turn, why }))
-    }
 }
 
 /// What can change without a message being sent.
@@ -407,18 +251,4 @@ fn happens_while_paused(step: &StepFile) -> bool {
 
 fn timed(what: &str, at: &At<String>) -> Label {
     Label::of(format!("{what} {}", at.value.trim()))
-}
-
-fn number_of(turn: TurnRef) -> String {
-    match turn {
-        TurnRef::Number(number) => number.to_string(),
-        TurnRef::Last => "`last`".to_owned(),
-    }
-}
-
-fn name_of(turn: TurnRef) -> String {
-    match turn {
-        TurnRef::Number(number) => format!("turn {number}"),
-        TurnRef::Last => "last turn".to_owned(),
-    }
 }

@@ -1,9 +1,12 @@
 //! Scenario files to checked scenarios.
 //!
-//! The only module that names the YAML crate (in `yaml`), which changes quickly.
+//! The only module that names the YAML crate (in `yaml` and `translate`), which changes quickly.
 
 pub(super) mod grammar;
 pub(super) mod steps;
+pub(super) mod texts;
+mod translate;
+pub(super) mod values;
 pub(super) mod yaml;
 
 use super::check;
