@@ -108,6 +108,9 @@ pub static STRATEGIES: &[StrategyKind] = &[
     super::turn::LEVER_OFF,
     super::turn::PARTS,
     super::turn::TURN_CONTEXT,
+    super::layered::LAYERED,
+    super::layered::COPILOT_3_1,
+    super::layered::COPILOT_4,
 ];
 
 /// The strategy of that name.

@@ -80,7 +80,7 @@ fn wrapped(source: &str, kind: &str, text: &str) -> String {
 }
 
 /// The start of each of the first sections of a Markdown text.
-fn preview(body: &str, phrases: &Phrases) -> String {
+pub(super) fn preview(body: &str, phrases: &Phrases) -> String {
     let sections: Vec<&str> = sections(body)
         .into_iter()
         .filter(|section| !trim(section).is_empty())
