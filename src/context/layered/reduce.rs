@@ -186,6 +186,9 @@ pub fn answer(text: &str, phrases: &Phrases) -> String {
         "url_content",
         "youtube_video_context",
     ];
+    if !text.contains("</") {
+        return text.to_owned();
+    }
     TAGS.into_iter().fold(text.to_owned(), |text, tag| {
         replaced(&text, &[tag], Attributes::Allowed, |block, tag| {
             if len16(block) < WHOLE {

@@ -529,3 +529,7 @@ impl Strategy for Copilot {
         Ok(frame.prompt(chain, self.marks(chain), &self.options, &self.phrases))
     }
 }
+
+#[cfg(test)]
+#[path = "shipped_tests.rs"]
+mod tests;
