@@ -1,5 +1,6 @@
 //! What strategies keep on the message tree.
 
+use super::layered::{BuiltTurn, Kept};
 use super::turn::state::{Anchor, Update};
 use serde::{Deserialize, Serialize};
 
@@ -17,4 +18,8 @@ pub enum Stored {
     TurnUpdate(Update),
     /// Turn context: the frozen system prompt of a segment.
     TurnAnchor(Anchor),
+    /// Layered: what its layers were when the message was sent.
+    Layered(Kept),
+    /// Releases of the layered system: the turn as it was built.
+    Copilot(Box<BuiltTurn>),
 }

@@ -214,6 +214,18 @@ impl Talk {
         self.render(strategy, &Purpose::Send)
     }
 
+    /// Another vault from now on.
+    pub(crate) fn set_vault(&mut self, vault: Vault) {
+        self.vault = vault;
+    }
+
+    /// Puts `link` in the leaf's place.
+    pub(crate) fn replace_leaf(&mut self, link: Link) {
+        if let Some(id) = self.leaf {
+            self.nodes[id.0 as usize].link = link;
+        }
+    }
+
     fn store_anchor(&mut self, from: NodeId, anchor: Stored) {
         let mut at = Some(from);
         while let Some(id) = at {

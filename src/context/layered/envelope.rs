@@ -8,7 +8,7 @@ use super::units::trim;
 use crate::chat::{Digest, Text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What is known about a segment, as the modelled program records it.
@@ -194,6 +194,27 @@ impl Envelope {
         // `build` makes all five; a stored envelope that lacks one is refused
         // by `is_whole` before it gets here.
         &self.layers[id as usize]
+    }
+
+    /// Shares the texts of library segments that stand unchanged in `earlier`,
+    /// so that a chat does not hold its library once a turn.
+    pub fn share(&mut self, earlier: &Self) {
+        let known: HashMap<&str, Vec<&Text>> = [LayerId::Previous, LayerId::Turn]
+            .into_iter()
+            .flat_map(|id| &earlier.layer(id).segments)
+            .fold(HashMap::new(), |mut known, segment| {
+                known
+                    .entry(&*segment.id)
+                    .or_default()
+                    .push(&segment.content);
+                known
+            });
+        for segment in &mut self.layers[LayerId::Previous as usize].segments {
+            let texts = known.get(&*segment.id).into_iter().flatten();
+            if let Some(text) = texts.into_iter().find(|text| ***text == segment.content) {
+                segment.content = (*text).clone();
+            }
+        }
     }
 
     /// Whether all five layers are there, in order: not so only for a stored

@@ -110,6 +110,18 @@ pub fn web_selection(title: &str, url: &str, text: &str) -> String {
     )
 }
 
+/// Names of files staged for the sandbox, which the releases have no block for.
+pub fn queued(names: &[std::sync::Arc<str>]) -> String {
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| format!("- {}", escape(name)))
+        .collect();
+    format!(
+        "\n\n<queued_code_files>\n{}\n</queued_code_files>",
+        names.join("\n")
+    )
+}
+
 /// A browser tab; everything escaped.
 pub fn tab(active: bool, title: &str, url: &str, mode: Option<&str>, text: &str) -> String {
     let tag = if active {

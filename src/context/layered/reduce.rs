@@ -80,7 +80,7 @@ fn wrapped(source: &str, kind: &str, text: &str) -> String {
 }
 
 /// The start of each of the first sections of a Markdown text.
-fn preview(body: &str, phrases: &Phrases) -> String {
+pub(super) fn preview(body: &str, phrases: &Phrases) -> String {
     let sections: Vec<&str> = sections(body)
         .into_iter()
         .filter(|section| !trim(section).is_empty())
@@ -186,6 +186,9 @@ pub fn answer(text: &str, phrases: &Phrases) -> String {
         "url_content",
         "youtube_video_context",
     ];
+    if !text.contains("</") {
+        return text.to_owned();
+    }
     TAGS.into_iter().fold(text.to_owned(), |text, tag| {
         replaced(&text, &[tag], Attributes::Allowed, |block, tag| {
             if len16(block) < WHOLE {

@@ -69,6 +69,8 @@ pub enum Item {
     Tagged(Vec<Note>),
     /// The notes below an attached folder.
     Folder(Vec<Note>),
+    /// Names of files staged for the sandbox.
+    Queued(Vec<Arc<str>>),
 }
 
 /// What a turn is built from.
@@ -199,6 +201,7 @@ struct Context {
     urls: String,
     selections: String,
     tabs: String,
+    queued: String,
     /// Paths of all notes that were read for the context.
     paths: Vec<Arc<str>>,
 }
@@ -314,6 +317,7 @@ impl Context {
             Item::WebSelection { title, url, text } => self
                 .selections
                 .push_str(&format::web_selection(title, url, text)),
+            Item::Queued(names) => self.queued.push_str(&format::queued(names)),
             _ => {}
         }
     }
@@ -326,6 +330,7 @@ impl Context {
             &self.urls,
             &self.selections,
             &self.tabs,
+            &self.queued,
         ]
         .map(String::as_str)
         .concat()
@@ -333,12 +338,13 @@ impl Context {
 
     fn segments(&self, release: Release, message_id: &str) -> Vec<Segment> {
         let mut out = parse::segments(release, &self.notes, false);
-        let parts: [(&str, &str, &[Arc<str>]); 5] = [
+        let parts: [(&str, &str, &[Arc<str>]); 6] = [
             ("tags", &self.tags, &self.tag_paths),
             ("folders", &self.folders, &self.folder_paths),
             ("urls", &self.urls, &[]),
             ("selected_text", &self.selections, &[]),
             ("web_tabs", &self.tabs, &[]),
+            ("queued_files", &self.queued, &[]),
         ];
         for (name, text, paths) in parts {
             let text = trim(text);

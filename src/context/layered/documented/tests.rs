@@ -1,0 +1,415 @@
+use super::*;
+use crate::chat::{Content, Family, Text};
+use crate::context::testing::{Talk, flat, flat_with_markers, moment, round, strategy, text};
+use crate::context::view::{Attachment, CompactionMode, NodeId, Note, ToolOutput, Vault};
+use jiff::Timestamp;
+
+fn note(path: &str, body: &str) -> Note {
+    Note {
+        path: Arc::from(path),
+        text: Some(Text::from(body)),
+        created: Timestamp::UNIX_EPOCH,
+        modified: Timestamp::UNIX_EPOCH,
+        tags: vec![],
+    }
+}
+
+fn attached(path: &str, body: &str) -> Attachment {
+    Attachment::Note {
+        note: note(path, body),
+        active: false,
+    }
+}
+
+fn layered() -> Box<dyn Strategy> {
+    strategy(NAME, Options::default())
+}
+
+fn ask(
+    talk: &mut Talk,
+    layered: &mut dyn Strategy,
+    question: &str,
+    attachments: Vec<Attachment>,
+) -> Prompt {
+    let prompt = talk.send_with(layered, question, |turn| turn.attachments = attachments);
+    talk.reply("ok");
+    prompt
+}
+
+fn system(prompt: &Prompt) -> String {
+    let blocks = prompt.system.iter();
+    let spans = blocks.map(|block| match &block.content {
+        Content::Text(spans) => text(spans),
+        _ => String::new(),
+    });
+    spans.collect()
+}
+
+fn newest(prompt: &Prompt) -> String {
+    match &prompt.messages.last().unwrap().blocks[0].content {
+        Content::Text(spans) => text(spans),
+        _ => String::new(),
+    }
+}
+
+/// Renders the leaf with another vault, as a chat of which the first
+/// `reloaded` questions were loaded.
+fn loaded<T>(talk: &Talk, vault: &Vault, reloaded: usize, see: impl FnOnce(&Chain<'_>) -> T) -> T {
+    let links = talk.path(talk.leaf);
+    see(&Chain {
+        links: &links,
+        live: &talk.now,
+        vault,
+        anchor: None,
+        purpose: &Purpose::Send,
+        rounds: 0,
+        rebuilt: reloaded,
+        reloaded,
+        wire: talk.wire,
+    })
+}
+
+fn vault(notes: &[(&str, &str)]) -> Vault {
+    let notes = notes.iter().map(|(path, body)| note(path, body));
+    notes.map(|note| (note.path.clone(), note)).collect()
+}
+
+#[test]
+fn an_unchanged_note_is_referred_to_and_stands_once_in_the_library() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    let first = ask(&mut talk, &mut *it, "one", vec![attached("a.md", "Alpha")]);
+    assert!(!system(&first).contains("Alpha"));
+    assert!(newest(&first).starts_with("<note_context>\n<path>a.md</path>"));
+    let touched = Attachment::Note {
+        note: Note {
+            modified: Timestamp::MAX,
+            ..note("a.md", "Alpha")
+        },
+        active: true,
+    };
+    let second = ask(
+        &mut talk,
+        &mut *it,
+        "two",
+        vec![touched, attached("b.md", "Beta")],
+    );
+    assert_eq!(system(&second).matches("Alpha").count(), 1);
+    let said = newest(&second);
+    assert!(said.contains("\n- a.md\n") && said.contains("Beta") && !said.contains("Alpha"));
+    let third = ask(&mut talk, &mut *it, "three", vec![]);
+    assert!(system(&third).starts_with(&system(&second)));
+    assert_eq!(newest(&third), "three");
+}
+
+#[test]
+fn a_changed_note_comes_as_a_new_version_and_the_library_stays() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    ask(&mut talk, &mut *it, "one", vec![attached("a.md", "Alpha")]);
+    let before = ask(&mut talk, &mut *it, "two", vec![]);
+    let changed = ask(
+        &mut talk,
+        &mut *it,
+        "three",
+        vec![attached("a.md", "Other")],
+    );
+    assert_eq!(system(&changed), system(&before));
+    assert!(newest(&changed).contains("<version>2</version>\n<content>\nOther"));
+    let back = ask(&mut talk, &mut *it, "four", vec![attached("a.md", "Alpha")]);
+    assert!(system(&back).starts_with(&system(&before)));
+    assert!(system(&back).contains("Other"));
+    assert!(newest(&back).contains("- a.md\n"));
+    let again = ask(&mut talk, &mut *it, "five", vec![attached("a.md", "Other")]);
+    assert!(newest(&again).contains("- a.md (version 2)\n"));
+    assert!(talk.plan.warnings.is_empty());
+}
+
+#[test]
+fn the_fault_of_2025_takes_what_is_attached_out_of_the_library() {
+    let mut talk = Talk::new(Family::Compatible);
+    let options = Options {
+        drop_current_from_library: Some(true),
+        ..Options::default()
+    };
+    let mut it = strategy(NAME, options);
+    ask(
+        &mut talk,
+        &mut *it,
+        "one",
+        vec![attached("a.md", "Alpha"), attached("b.md", "Beta")],
+    );
+    ask(&mut talk, &mut *it, "two", vec![]);
+    let third = ask(
+        &mut talk,
+        &mut *it,
+        "three",
+        vec![attached("a.md", "Alpha")],
+    );
+    assert!(!system(&third).contains("Alpha") && system(&third).contains("Beta"));
+    assert!(newest(&third).contains("Alpha"));
+    assert_eq!(talk.plan.warnings.len(), 1);
+    assert!(talk.plan.warnings[0].starts_with("L2 has changed"));
+}
+
+#[test]
+fn notes_with_pictures_are_not_promoted() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    let picture = || vec![attached("p.md", "see ![[x.png]] here")];
+    ask(&mut talk, &mut *it, "one", picture());
+    let second = ask(&mut talk, &mut *it, "two", picture());
+    assert!(!system(&second).contains("x.png"));
+    assert!(newest(&second).contains("x.png"));
+}
+
+#[test]
+fn sources_stand_in_l1_in_registry_order_and_the_present_goes_with_the_question() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    talk.now.system = Text::from("Today is {{current_date}}.");
+    talk.now.project = Some(Text::from("PROJECT"));
+    talk.now.memory_guard = Some(Text::from("GUARD"));
+    talk.now.artifacts = Some(Text::from("ARTIFACTS"));
+    talk.now.skills = vec![(Arc::from("skill"), Text::from("SKILL"))];
+    talk.now.web_search = Some(Text::from("WEB"));
+    talk.now.other = vec![(Arc::from("strange"), Text::from("STRANGE"))];
+    talk.remember("city", "Rome");
+    let first = talk.send_with(&mut *it, "one", |turn| {
+        turn.retrieved = Some(Text::from("FOUND"));
+        turn.queued_files = vec![Arc::from("data.csv")];
+        turn.tool_outputs = vec![ToolOutput {
+            tool: Arc::from("calc"),
+            output: Text::from("</calc> 42"),
+        }];
+    });
+    talk.reply("ok");
+    let l1 = system(&first);
+    let order = [
+        "Today is",
+        "WEB",
+        "PROJECT",
+        "GUARD",
+        "ARTIFACTS",
+        "SKILL",
+        "Rome",
+    ];
+    let places: Vec<usize> = order.iter().map(|word| l1.find(word).unwrap()).collect();
+    assert!(places.is_sorted(), "{l1}");
+    assert!(l1.starts_with("Today is 2026-10-16 (Friday)."));
+    let said = newest(&first);
+    for word in [
+        "FOUND",
+        "data.csv",
+        "<calc>\n&lt;/calc> 42\n</calc>",
+        "STRANGE",
+        "2026-10-16 09:00:47",
+    ] {
+        assert!(said.contains(word) && !l1.contains(word), "{word}: {said}");
+    }
+    talk.wait(26);
+    let second = ask(&mut talk, &mut *it, "two", vec![]);
+    assert_eq!(system(&second), l1);
+    assert!(newest(&second).contains("2026-10-17"));
+    assert!(!newest(&second).contains("FOUND"));
+    assert!(talk.plan.warnings.is_empty());
+}
+
+#[test]
+fn the_history_is_what_was_typed_live_and_rebuilt_alike() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    talk.now.timestamps = true;
+    ask(
+        &mut talk,
+        &mut *it,
+        " one {x} ",
+        vec![attached("a.md", "Alpha")],
+    );
+    let live = talk.send(&mut *it, "two");
+    let history = text_of(&live, 0);
+    assert_eq!(history, "[2026-10-16 09:00]\n one {x} ");
+    let again = loaded(&talk, &vault(&[("a.md", "Alpha")]), 1, |chain| {
+        it.render(chain)
+    })
+    .unwrap();
+    assert_eq!(flat(&again), flat(&live));
+}
+
+fn text_of(prompt: &Prompt, at: usize) -> String {
+    match &prompt.messages[at].blocks[0].content {
+        Content::Text(spans) => text(spans),
+        _ => String::new(),
+    }
+}
+
+#[test]
+fn asking_again_sends_the_same_and_memory_that_is_off_is_withheld() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    talk.remember("city", "Rome");
+    let sent = talk.send(&mut *it, "one");
+    talk.now.artifacts = Some(Text::from("LATER"));
+    talk.wait(30);
+    assert_eq!(
+        flat(&talk.render(&mut *it, &Purpose::Regenerate)),
+        flat(&sent)
+    );
+    assert_eq!(flat(&talk.render(&mut *it, &Purpose::Resume)), flat(&sent));
+    talk.now.memory.on = false;
+    assert!(!flat(&talk.render(&mut *it, &Purpose::Regenerate)).contains("Rome"));
+}
+
+#[test]
+fn a_compaction_replaces_history_and_leaves_the_library() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    for n in 0..4 {
+        let piece = attached(&format!("n{n}.md"), &format!("Body {n}"));
+        ask(&mut talk, &mut *it, &format!("question {n}"), vec![piece]);
+    }
+    talk.compact(1, CompactionMode::Coverage);
+    let prompt = ask(&mut talk, &mut *it, "go on", vec![]);
+    let all = flat(&prompt);
+    assert!(text_of(&prompt, 0).contains("They talked."));
+    assert!(all.contains("question 3") && !all.contains("question 2"));
+    assert!((0..4).all(|n| system(&prompt).contains(&format!("Body {n}"))));
+}
+
+#[test]
+fn a_loaded_chat_is_recovered_from_the_vault_once() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    let sent = ["same.md", "new.md", "old/moved.md", "old/two.md", "gone.md"];
+    let pieces = sent
+        .iter()
+        .map(|path| attached(path, &format!("text of {path}")));
+    ask(&mut talk, &mut *it, "one", pieces.collect());
+    let now = vault(&[
+        ("same.md", "text of same.md"),
+        ("new.md", "changed"),
+        ("elsewhere/moved.md", "text of old/moved.md"),
+        ("x/two.md", "X"),
+        ("y/two.md", "Y"),
+    ]);
+    talk.send(&mut *it, "two");
+    let plan = loaded(&talk, &now, 1, |chain| it.plan(chain)).unwrap();
+    let said = plan.warnings.join("\n");
+    assert_eq!(plan.warnings.len(), 4, "{said}");
+    for part in [
+        "`new.md` has changed",
+        "`old/moved.md` was moved to `elsewhere/moved.md`",
+        "its name is ambiguous (`x/two.md`, `y/two.md`)",
+        "`gone.md` is gone",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    store(&mut talk, plan);
+    let first = loaded(&talk, &now, 1, |chain| it.render(chain)).unwrap();
+    let library = system(&first);
+    assert!(library.contains("text of same.md") && library.contains("changed"));
+    assert!(library.contains("<path>elsewhere/moved.md</path>"));
+    assert!(!library.contains("gone") && !library.contains("two.md"));
+    let later = vault(&[("same.md", "changed later")]);
+    let second = loaded(&talk, &later, 1, |chain| it.render(chain)).unwrap();
+    assert_eq!(flat(&second), flat(&first));
+}
+
+/// Stores a plan on the leaf by adding the message again behind its parent.
+fn store(talk: &mut Talk, plan: Plan) {
+    let links = talk.path(talk.leaf);
+    let Some(Link::User(turn)) = links.last() else {
+        panic!("the leaf is a question");
+    };
+    let turn = UserTurn {
+        stored: plan.message,
+        id: NodeId(turn.id.0),
+        ..(**turn).clone()
+    };
+    talk.replace_leaf(Link::User(Arc::new(turn)));
+}
+
+#[test]
+fn what_is_stored_is_written_out_and_read_back() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    talk.send(&mut *it, "one");
+    let json = serde_json::to_string(&talk.plan.message).unwrap();
+    let read: Option<Stored> = serde_json::from_str(&json).unwrap();
+    assert_eq!(read, talk.plan.message);
+}
+
+#[test]
+fn at_most_four_blocks_are_marked_and_l1_and_l2_are_two_of_them() {
+    for (family, marked) in [
+        (Family::Anthropic, 4),
+        (Family::Openrouter, 4),
+        (Family::Bedrock, 4),
+        (Family::Openai, 0),
+        (Family::Compatible, 0),
+        (Family::Google, 0),
+    ] {
+        let (mut talk, mut it) = (Talk::new(family), layered());
+        ask(&mut talk, &mut *it, "one", vec![attached("a.md", "Alpha")]);
+        let prompt = ask(&mut talk, &mut *it, "two", vec![]);
+        let all = flat_with_markers(&prompt);
+        assert_eq!(all.matches('|').count(), marked, "{family:?}: {all}");
+        assert_eq!(prompt.system.len(), if marked > 0 { 2 } else { 1 });
+    }
+}
+
+#[test]
+fn a_tool_loop_grows_and_is_gone_with_the_next_question() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    let prompt = talk.send_with(&mut *it, "one", |turn| {
+        turn.rounds = vec![round(1), round(2)]
+    });
+    assert_eq!(prompt.messages.len(), 5);
+    talk.reply("done");
+    let next = talk.send(&mut *it, "two");
+    assert_eq!(next.messages.len(), 3);
+}
+
+#[test]
+fn a_helper_and_a_summary_see_what_they_should() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    ask(&mut talk, &mut *it, "one", vec![attached("a.md", "Alpha")]);
+    let helper = Purpose::Subagent(Subagent {
+        task: Text::from("TASK"),
+        skills: vec![(Arc::from("s"), Text::from("BODY"))],
+        retrieved: Some(Text::from("FOUND")),
+    });
+    let isolated = flat(&talk.render(&mut *it, &helper));
+    assert!(
+        ["You help.", "TASK", "BODY", "FOUND"]
+            .iter()
+            .all(|word| isolated.contains(word))
+    );
+    assert!(!isolated.contains("Alpha") && !isolated.contains("one\n"));
+    let summary = talk.render(&mut *it, &Purpose::Summarise);
+    assert!(system(&summary).contains("Alpha"));
+    assert_eq!(summary.messages.len(), 3);
+}
+
+#[test]
+fn an_l1_that_changes_without_its_sources_is_reported() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    talk.now.system = Text::from("Since {{current_date}}.");
+    ask(&mut talk, &mut *it, "one", vec![]);
+    talk.now.started = moment("2026-11-01T09:00:00Z", "UTC");
+    ask(&mut talk, &mut *it, "two", vec![]);
+    assert!(talk.plan.warnings[0].starts_with("L1 has changed"));
+    talk.now.project = Some(Text::from("P"));
+    ask(&mut talk, &mut *it, "three", vec![]);
+    assert!(talk.plan.warnings.is_empty());
+}
+
+#[test]
+fn an_option_that_is_not_read_is_refused() {
+    let setup = |options| Setup {
+        options,
+        phrases: Arc::new(Phrases::default()),
+        builder: None,
+        bodies: Arc::from([]),
+    };
+    let options = Options {
+        window: Some(9),
+        ..Options::default()
+    };
+    let error = (LAYERED.start)(setup(options)).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "`layered` cannot render the option `window`"
+    );
+}
