@@ -57,7 +57,7 @@ pub(super) fn columns(results: &Results) -> Vec<Column> {
     }));
     columns.push(Column {
         number: false,
-        ..column("mostly in", 3, &|total| main_break(results, total))
+        ..column("main break", 3, &|total| main_break(results, total))
     });
     columns
 }
@@ -104,10 +104,8 @@ fn main_break(results: &Results, total: &Total) -> String {
     let Some(main) = breaks(results, total).max_by_key(|found| (found.lost, found.breaks)) else {
         return UNKNOWN.to_owned();
     };
-    let cause = if *main.cause == *main.origin.as_str() {
-        String::new()
-    } else {
-        format!("\n({})", main.cause)
-    };
-    format!("{}{cause}", main.origin)
+    if main.cause.contains(main.origin.as_str()) {
+        return main.cause.to_string();
+    }
+    format!("{}\n({})", main.origin, main.cause)
 }

@@ -53,6 +53,30 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
+/// Breaks `text` at blanks into lines of at most `width` letters, all but the
+/// first with `indent` in front. Blanks in front of the text stay, and so does
+/// a word that is wider than a line.
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let front = text.len() - text.trim_start_matches(' ').len();
+    let mut done = String::new();
+    let mut line = text[..front].to_owned();
+    let mut empty = true;
+    for word in text[front..].split(' ') {
+        if !empty && line.chars().count() + 1 + word.chars().count() > width {
+            done.push_str(&line);
+            done.push('\n');
+            indent.clone_into(&mut line);
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    done + &line
+}
+
 /// Rounds to the nearest whole number; what is negative or no number becomes 0.
 fn whole(value: f64) -> u64 {
     #[expect(
@@ -96,5 +120,14 @@ mod tests {
             assert_eq!(dollars(Some(Money(pico))), expected);
         }
         assert_eq!(dollars(None), "-");
+    }
+
+    #[test]
+    fn text_is_broken_at_blanks() {
+        assert_eq!(wrapped("one two three", 7, ""), "one two\nthree");
+        assert_eq!(wrapped("one two three", 7, "  "), "one two\n  three");
+        assert_eq!(wrapped("unbreakable word", 4, ""), "unbreakable\nword");
+        assert_eq!(wrapped("  one two", 6, "    "), "  one\n    two");
+        assert_eq!(wrapped("", 4, ""), "");
     }
 }
