@@ -183,6 +183,13 @@ fn markdown_says_the_same() {
     | layered | 6 | 12,500 | 3,552 | 28.4 % \[27.8, 29.1\] | 28.4 % | 100.0 % | 4,474 | 72.5 ms | 2 | L2 (library grew) |
     | append-only | 6 | 12,100 | 4,352 | 36.0 % \[35.1, 36.9\] | 36.2 % | 99.3 % | 3,874 | 72.5 ms | 0 | - |
 
+    ## Differences, conversation by conversation
+
+    | configuration | against | pairs | computed per conversation | cached share |
+    | --- | --- | ---: | ---: | ---: |
+    | layered | dev | 2 | -424 \[-424, -424\] | +9.4 points \[+9.2 points, +9.6 points\] |
+    | append-only | dev | 2 | -1,024 \[-1,024, -1,024\] | +16.9 points \[+16.5 points, +17.4 points\] |
+
     ## Where the prefix broke
 
     | configuration | source | cause | breaks | tokens lost |

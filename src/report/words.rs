@@ -1,5 +1,6 @@
 //! Numbers as a person reads them.
 
+use crate::analysis::Estimate;
 use crate::units::{Micros, Money, Tokens, grouped};
 
 /// What stands for a number that is not known.
@@ -45,6 +46,29 @@ pub fn dollars(amount: Option<Money>) -> String {
     let digits = 2 - amount.abs().log10().floor() as i64;
     let places = usize::try_from(digits).unwrap_or(0);
     format!("${amount:.places$}")
+}
+
+/// A mean difference of tokens with its sign: `-1,024`.
+pub fn signed_tokens(value: f64) -> String {
+    let sign = if value < 0.0 { '-' } else { '+' };
+    format!("{sign}{}", grouped(whole(value.abs())))
+}
+
+/// A difference with its 95 % interval, or that one cannot tell: a number from
+/// fewer than two pairs would look like more than it is.
+pub fn difference(estimate: Option<Estimate>, shown: impl Fn(f64) -> String) -> String {
+    let Some(estimate) = estimate else {
+        return UNKNOWN.to_owned();
+    };
+    match estimate.interval {
+        Some(interval) => format!(
+            "{} [{}, {}]",
+            shown(estimate.difference),
+            shown(interval.low),
+            shown(interval.high)
+        ),
+        None => format!("{} (cannot tell from one pair)", shown(estimate.difference)),
+    }
 }
 
 /// A number with its noun: `1 request`, `1,200 requests`.
