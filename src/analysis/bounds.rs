@@ -150,13 +150,17 @@ fn counted(
 /// Requests whose answers end later than those sent so far.
 type Running = BTreeMap<(Micros, usize), (Handle, Vec<u32>)>;
 
+/// Model, salt and nonce: requests that have none of it in common share nothing
+/// that matters here.
+type Realm = (Arc<str>, Option<Arc<str>>, Arc<str>);
+
 /// The caches of a target: one per model that was asked for.
 struct Caches {
     model: Option<Model>,
     lifetime: Option<Duration>,
     by_name: HashMap<Arc<str>, (Cache, Running)>,
     /// Where a prompt is not known, nothing can be said of those behind it.
-    unknown: HashSet<(Arc<str>, Option<Arc<str>>, Arc<str>)>,
+    unknown: HashSet<Realm>,
     admitted: usize,
 }
 

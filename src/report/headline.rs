@@ -21,9 +21,10 @@ pub fn headline(results: &Results) -> Vec<String> {
                 .targets
                 .iter()
                 .any(|target| target.simulated && target.name == arena[0].key.target);
-            match simulated {
-                true => format!("{sentence} Simulated: measured on the embedded server."),
-                false => sentence,
+            if simulated {
+                format!("{sentence} Simulated: measured on the embedded server.")
+            } else {
+                sentence
             }
         })
         .collect()

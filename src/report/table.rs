@@ -64,7 +64,8 @@ pub(super) fn columns(results: &Results) -> Vec<Column> {
 
 /// Configuration, and of target, model and load what is not the same everywhere.
 fn names(totals: &[Total]) -> Vec<Column> {
-    let all: [(&str, fn(&Total) -> &str); 4] = [
+    type Name = fn(&Total) -> &str;
+    let all: [(&str, Name); 4] = [
         ("configuration", |total| &total.key.configuration),
         ("target", |total| &total.key.target),
         ("model", |total| &total.key.model),

@@ -11,7 +11,7 @@ pub fn percent(fraction: Option<f64>) -> String {
     match fraction {
         None => UNKNOWN.to_owned(),
         Some(value) if value > 0.0 && value < 0.0005 => "<0.1 %".to_owned(),
-        Some(value) if value < 1.0 && value >= 0.9995 => ">99.9 %".to_owned(),
+        Some(value) if (0.9995..1.0).contains(&value) => ">99.9 %".to_owned(),
         Some(value) => format!("{:.1} %", value * 100.0),
     }
 }

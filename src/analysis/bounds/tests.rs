@@ -325,3 +325,46 @@ fn an_unknown_cache_model_is_an_error_and_none_gives_breaks_only() {
         (None, None)
     );
 }
+
+#[test]
+fn the_embedded_tokenizer_and_the_embedded_cache_agree_over_a_whole_chat() {
+    // Three turns of a growing chat, each answered by what the script says: what
+    // one turn sent and was answered is the beginning of the next.
+    let mut chat: Vec<Said> = vec![(System, vec![("agent", "You are a careful assistant.")])];
+    let mut requests = Vec::new();
+    let replies = ["It is about caches.", "Blocks of sixteen tokens.", "Yes."];
+    for (question, reply) in ["What is it?", "Of which size?", "Sure?"].into_iter().zip(replies) {
+        chat.push((User, vec![("user", question)]));
+        requests.push(chat.clone());
+        chat.push((Assistant, vec![("reply", reply)]));
+    }
+    let mut spans = store(&requests);
+    spans.extend(replies.map(Text::from));
+    let encoder = crate::tokens::embedded();
+    let records: Vec<_> = requests
+        .iter()
+        .zip(replies)
+        .zip(1..)
+        .map(|((said, reply), turn)| {
+            let mut record = sent(said, turn);
+            record.output_sha256 = Some(Text::from(reply).digest());
+            // The stop token is generated and counted.
+            record.usage.output = Some(Tokens(encoder.output(reply).len() as u64 + 1));
+            record
+        })
+        .collect();
+    let found = bounds(&Inputs {
+        target: &target("blocks:1"),
+        records: &records,
+        spans: &spans,
+        encoder: Some(&encoder),
+    })
+    .expect("a known model");
+    for (index, reply) in replies.iter().enumerate().take(2) {
+        let held = found[index].prompt.expect("encodes").0 + encoder.output(reply).len() as u64;
+        let eligible = found[index + 1].eligible.expect("encodes").0;
+        // The template ends the answer with its own token, which may be the stop token.
+        assert!(eligible == held || eligible == held + 1, "{eligible} {held}");
+    }
+    assert!(found.iter().all(|bound| bound.broke.is_none()));
+}
