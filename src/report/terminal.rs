@@ -7,8 +7,8 @@ use super::headline::headline;
 use super::notes::notes;
 use super::strip::{SCENARIOS, strips, text};
 use super::table::{Column, columns};
-use super::words::{count, wrapped};
-use crate::analysis::{Results, TargetNote};
+use super::words::{count, difference, signed_tokens, wrapped};
+use crate::analysis::{Difference, Results, TargetNote};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use std::fmt::Write as _;
 
@@ -53,6 +53,12 @@ pub fn terminal(results: &Results, look: Look) -> String {
         return out;
     }
     let _infallible = write!(out, "\n{}\n", table(results, width));
+    for line in differences(results) {
+        let _infallible = write!(out, "\n{}", wrapped(&line, width, "    "));
+    }
+    if !results.differences.is_empty() {
+        out.push('\n');
+    }
     match strips(results) {
         Some(strips) => {
             for strip in strips {
@@ -94,6 +100,29 @@ pub(super) fn measured_on(target: &TargetNote, results: &Results) -> String {
         .sum();
     add("", Some(&count(conversations, "conversation")));
     said + "."
+}
+
+/// Each configuration against the first one; one line where nothing can be told.
+fn differences(results: &Results) -> Vec<String> {
+    let found = &results.differences;
+    if !found.is_empty() && found.iter().all(|found| found.pairs < 2) {
+        return vec![
+            "Differences: cannot tell at this sample size (one conversation of each \
+             configuration); `--repeat` runs more."
+                .to_owned(),
+        ];
+    }
+    let line = |found: &Difference| {
+        let (name, base) = (&found.candidate.configuration, &found.base.configuration);
+        format!(
+            "{name} against {base}: {} computed tokens per conversation, {} points of cached share \
+             ({} pairs, 95 % intervals)",
+            difference(found.computed, signed_tokens),
+            difference(found.cached_share, |value| format!("{:+.1}", value * 100.0)),
+            found.pairs,
+        )
+    };
+    found.iter().map(line).collect()
 }
 
 /// The table, without the columns that there is no room for.

@@ -37,6 +37,11 @@ fn a_run_is_understood_at_once() {
     append-only          36.0 %   36.2 %   99.3 %         3,874  72.5 ms       0  -
                    [35.1, 36.9]
 
+    layered against dev: -424 [-424, -424] computed tokens per conversation, +9.4 [+9.2, +9.6] points of
+        cached share (2 pairs, 95 % intervals)
+    append-only against dev: -1,024 [-1,024, -1,024] computed tokens per conversation, +16.9 [+16.5,
+        +17.4] points of cached share (2 pairs, 95 % intervals)
+
     quickstart on here: % of prompt tokens read from the cache, by turn
       turn           1     2     3^
       dev            0    79     4*
@@ -164,6 +169,18 @@ fn what_was_left_out_is_said() {
         let flat = text.replace('\n', " ");
         assert!(flat.contains(part), "{part}\n{text}");
     }
+}
+
+#[test]
+fn one_conversation_each_cannot_tell() {
+    let (records, bounds) = story();
+    let one = records
+        .into_iter()
+        .filter(|record| record.repeat == 1)
+        .collect();
+    let text = shown(&results(&(one, bounds)));
+    assert!(text.contains("cannot tell at this sample size"), "{text}");
+    assert!(text.contains("1 conversation: no interval"), "{text}");
 }
 
 #[test]

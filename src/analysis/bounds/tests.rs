@@ -333,7 +333,10 @@ fn the_embedded_tokenizer_and_the_embedded_cache_agree_over_a_whole_chat() {
     let mut chat: Vec<Said> = vec![(System, vec![("agent", "You are a careful assistant.")])];
     let mut requests = Vec::new();
     let replies = ["It is about caches.", "Blocks of sixteen tokens.", "Yes."];
-    for (question, reply) in ["What is it?", "Of which size?", "Sure?"].into_iter().zip(replies) {
+    for (question, reply) in ["What is it?", "Of which size?", "Sure?"]
+        .into_iter()
+        .zip(replies)
+    {
         chat.push((User, vec![("user", question)]));
         requests.push(chat.clone());
         chat.push((Assistant, vec![("reply", reply)]));
@@ -364,7 +367,10 @@ fn the_embedded_tokenizer_and_the_embedded_cache_agree_over_a_whole_chat() {
         let held = found[index].prompt.expect("encodes").0 + encoder.output(reply).len() as u64;
         let eligible = found[index + 1].eligible.expect("encodes").0;
         // The template ends the answer with its own token, which may be the stop token.
-        assert!(eligible == held || eligible == held + 1, "{eligible} {held}");
+        assert!(
+            eligible == held || eligible == held + 1,
+            "{eligible} {held}"
+        );
     }
     assert!(found.iter().all(|bound| bound.broke.is_none()));
 }
