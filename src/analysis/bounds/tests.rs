@@ -288,6 +288,25 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
 }
 
 #[test]
+fn the_retry_of_a_refused_request_has_waited_as_long() {
+    let said = conversation();
+    let target = TargetFacts {
+        lifetime_ms: Some(300_000),
+        ..target("blocks:4")
+    };
+    let mut refused = sent(&said[1], 2);
+    refused.scenario_ms += 300_001;
+    let mut retry = refused.clone();
+    refused.outcome = Outcome::Http429;
+    retry.attempt = 2;
+    retry.stamps.sent_us = Some(Micros(2_700_000));
+    let records = [sent(&said[0], 1), refused, retry];
+    let found = play(&target, &records, &store(&said));
+    assert_eq!(found[2].flags.join(" "), "beyond_lifetime");
+    assert_eq!(pair(&found[2]), (Some(0), Some(0)));
+}
+
+#[test]
 fn records_of_other_targets_and_orders_do_not_matter() {
     let said = conversation();
     let spans = store(&said);
