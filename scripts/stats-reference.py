@@ -38,6 +38,13 @@ def main() -> None:
     error = np.sqrt(spread / len(many)) / many[:, 1].mean()
     z = 1.959963984540054
     print("normal", [float(ratio - z * error), float(ratio + z * error)])
+    turned = np.tile(UNITS[::-1], (300, 1))
+    base = (many[:, 0] - ratio * many[:, 1]) / many[:, 1].mean()
+    other_ratio = turned[:, 0].sum() / turned[:, 1].sum()
+    candidate = (turned[:, 0] - other_ratio * turned[:, 1]) / turned[:, 1].mean()
+    error = np.std(candidate - base, ddof=1) / np.sqrt(len(many))
+    low, high = other_ratio - ratio - z * error, other_ratio - ratio + z * error
+    print("normal difference", [float(low), float(high)])
 
 
 if __name__ == "__main__":

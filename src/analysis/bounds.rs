@@ -65,7 +65,7 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
             .map(|place| counted(&place, record, &records, &renderer));
         let prompt = renderer.prompt(record);
         let admitted = caches.admit(record, prompt.as_ref(), held, &renderer);
-        let beyond = clocks.beyond_lifetime(record, inputs.target.lifetime_ms);
+        let beyond = clocks.beyond_lifetime(record, held, inputs.target.lifetime_ms);
         let mut bound = BoundRecord {
             broke,
             prompt: prompt.map(|prompt| Tokens(prompt.ids.len() as u64)),
@@ -150,13 +150,17 @@ fn counted(
 /// Requests whose answers end later than those sent so far.
 type Running = BTreeMap<(Micros, usize), (Handle, Vec<u32>)>;
 
+/// Model, salt and nonce: requests that have none of it in common share nothing
+/// that matters here.
+type Realm = (Arc<str>, Option<Arc<str>>, Arc<str>);
+
 /// The caches of a target: one per model that was asked for.
 struct Caches {
     model: Option<Model>,
     lifetime: Option<Duration>,
     by_name: HashMap<Arc<str>, (Cache, Running)>,
     /// Where a prompt is not known, nothing can be said of those behind it.
-    unknown: HashSet<(Arc<str>, Option<Arc<str>>, Arc<str>)>,
+    unknown: HashSet<Realm>,
     admitted: usize,
 }
 
@@ -230,10 +234,18 @@ impl Clocks {
     ///
     /// After `idle` the real clock has moved as well: then a cache that is cold
     /// is what was asked for.
-    fn beyond_lifetime(&mut self, record: &RequestRecord, lifetime_ms: Option<u64>) -> bool {
-        let before = self
-            .0
-            .insert(Arc::clone(&record.conversation), record.scenario_ms);
+    fn beyond_lifetime(
+        &mut self,
+        record: &RequestRecord,
+        held: bool,
+        lifetime_ms: Option<u64>,
+    ) -> bool {
+        let before = self.0.get(&record.conversation).copied();
+        if held {
+            // A refused request refreshes nothing: its retry waited as long.
+            self.0
+                .insert(Arc::clone(&record.conversation), record.scenario_ms);
+        }
         let (Some(before), Some(lifetime)) = (before, lifetime_ms) else {
             return false;
         };

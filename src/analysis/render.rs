@@ -1,7 +1,7 @@
 //! Recorded prompts back to tokens.
 
 use crate::cache::Model;
-use crate::chat::Role;
+use crate::chat::{Role, Text};
 use crate::record::{RecordedMessage, RequestRecord, SpanStore};
 use crate::tokens::{SharedEncoder, TemplateMessage};
 use crate::units::Tokens;
@@ -68,7 +68,7 @@ impl<'a> Renderer<'a> {
         message
             .spans
             .iter()
-            .map(|span| self.spans.text(span.sha256).map(|text| text.as_str()))
+            .map(|span| self.spans.text(span.sha256).map(Text::as_str))
             .collect()
     }
 

@@ -229,11 +229,11 @@ impl Order {
 }
 
 /// Samples by a key, in the order that `place` gives the keys.
-pub(super) fn grouped<'a, K: Eq + Hash + Clone, P: Ord>(
-    list: &'a [Sample],
+pub(super) fn grouped<K: Eq + Hash + Clone, P: Ord>(
+    list: &[Sample],
     key: impl Fn(&Sample) -> K,
     place: impl Fn(&K) -> P,
-) -> Vec<(K, Vec<&'a Sample>)> {
+) -> Vec<(K, Vec<&Sample>)> {
     let mut groups: HashMap<K, Vec<&Sample>> = HashMap::new();
     for sample in list {
         groups.entry(key(sample)).or_default().push(sample);

@@ -5,7 +5,9 @@
 
 use super::cost::bill_uncached;
 use crate::chat::{Origin, UsageOrigin};
-use crate::record::{BoundRecord, Break, Manifest, Outcome, Price, RequestRecord};
+use crate::record::{
+    BoundRecord, Break, Manifest, Outcome, Price, ReadError, RequestRecord, Run, files,
+};
 use crate::units::{Micros, Money, Tokens};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -119,6 +121,39 @@ impl Samples {
             samples.add(record, by_attempt.get(&record.key()).copied());
         }
         samples
+    }
+
+    /// The records of a run folder, read one after the other, and what a person
+    /// must know of its files.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`], at the first line that cannot be read.
+    pub fn read(run: &Run) -> Result<(Self, Vec<String>), ReadError> {
+        let mut warnings = Vec::new();
+        let mut torn = |torn: bool, name: &str| {
+            if torn {
+                warnings.push(format!(
+                    "the last line of `{name}` was cut off and is left out"
+                ));
+            }
+        };
+        let mut by_attempt = HashMap::new();
+        if let Some(mut lines) = run.bounds()? {
+            for bound in lines.by_ref() {
+                let bound = bound?;
+                by_attempt.insert(bound.key(), bound);
+            }
+            torn(lines.torn(), files::BOUNDS);
+        }
+        let mut samples = Self::new(&run.manifest);
+        let mut lines = run.requests()?;
+        for record in lines.by_ref() {
+            let record = record?;
+            samples.add(&record, by_attempt.remove(&record.key()).as_ref());
+        }
+        torn(lines.torn(), files::REQUESTS);
+        Ok((samples, warnings))
     }
 
     /// The samples in the order added.

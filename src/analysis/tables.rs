@@ -112,7 +112,8 @@ pub struct BreakTotal {
 /// Breaks by configuration, source and cause; within a configuration the most
 /// tokens lost first.
 pub(super) fn break_totals(list: &[Sample], order: &Order) -> Vec<BreakTotal> {
-    let mut found: HashMap<(TotalKey, Origin, Arc<str>), (u64, Option<Tokens>)> = HashMap::new();
+    type Counted = HashMap<(TotalKey, Origin, Arc<str>), (u64, Option<Tokens>)>;
+    let mut found = Counted::new();
     for sample in list.iter().filter(|sample| sample.outcome == Outcome::Ok) {
         let Some(broke) = &sample.broke else {
             continue;

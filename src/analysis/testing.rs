@@ -160,7 +160,8 @@ pub(crate) fn counted(
 /// Two conversations of three turns in each of three configurations; an event
 /// before turn 3 breaks `dev`, and `layered` grows at turn 2.
 pub(crate) fn story() -> (Vec<RequestRecord>, Vec<BoundRecord>) {
-    let turns: [(&str, [(u64, u64, u64); 3]); 3] = [
+    type Counts = (u64, u64, u64);
+    let turns: [(&str, [Counts; 3]); 3] = [
         ("dev", [(1_000, 0, 0), (1_200, 992, 992), (3_700, 160, 160)]),
         (
             "layered",

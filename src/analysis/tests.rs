@@ -3,7 +3,7 @@
 use super::testing::{counted, manifest, story};
 use super::*;
 use crate::chat::UsageOrigin;
-use crate::record::{BoundRecord, Outcome, RequestRecord};
+use crate::record::{BoundRecord, Ending, Outcome, RequestRecord, RunWriter};
 use crate::units::{Micros, Money, Tokens};
 use std::sync::Arc;
 
@@ -219,7 +219,7 @@ fn differences_are_taken_pair_by_pair_against_the_first() {
     );
     assert_eq!(found.pairs, 2);
     let computed = found.computed.expect("pairs");
-    assert_eq!(computed.difference, -1_024.0);
+    assert!((computed.difference + 1_024.0).abs() < 1e-9);
     let interval = computed.interval.expect("two pairs");
     assert_eq!((interval.low, interval.high), (-1_024.0, -1_024.0));
     assert!(computed.is_clear());
@@ -244,4 +244,23 @@ fn an_empty_run_has_empty_results() {
     let results = results(&(Vec::new(), Vec::new()));
     assert!(results.rows.is_empty() && results.turns.is_empty() && results.breaks.is_empty());
     assert!(results.evidence.is_clean());
+}
+
+#[test]
+fn a_run_folder_gives_the_results_of_its_records() {
+    let dir = tempfile::tempdir().expect("folder");
+    let (records, bounds) = story();
+    let mut writer = RunWriter::create(dir.path(), &manifest(), true).expect("creates");
+    for record in &records {
+        writer
+            .append(record, &mut std::iter::empty())
+            .expect("appends");
+    }
+    writer.bounds(&bounds).expect("appends");
+    writer.finish(Ending::Complete).expect("finishes");
+    let run = crate::record::Run::read(dir.path()).expect("opens");
+    let (samples, warnings) = Samples::read(&run).expect("reads");
+    assert!(warnings.is_empty());
+    let read = Results::new(&run.manifest, &samples, warnings);
+    assert_eq!(read, results(&(records, bounds)));
 }

@@ -6,7 +6,7 @@
 
 use super::read::ReadError;
 use super::request::{BoundRecord, RECORD_VERSION, RequestRecord};
-use super::write::StoredSpan;
+use super::spans::StoredSpan;
 use serde::{Deserialize, de::DeserializeOwned};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};

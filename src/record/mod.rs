@@ -9,6 +9,7 @@
 //! hold one is ever in a record.
 
 mod csv;
+mod error;
 pub mod files;
 mod lines;
 pub mod manifest;
@@ -20,6 +21,7 @@ mod wall;
 mod write;
 
 pub use csv::{REQUEST_COLUMNS, write_requests};
+pub use error::WriteError;
 pub use lines::{Lines, Versioned};
 pub use manifest::{
     ConfigurationFacts, Ending, Host, MANIFEST_VERSION, Manifest, PublicUrl, ScenarioFacts,
@@ -31,9 +33,9 @@ pub use request::{
     AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,
     RequestRecord, Stamps,
 };
-pub use spans::SpanStore;
+pub use spans::{SpanStore, StoredSpan};
 pub use wall::WallTime;
-pub use write::{RunWriter, StoredSpan, WriteError};
+pub use write::RunWriter;
 
 #[cfg(test)]
 mod tests;

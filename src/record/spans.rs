@@ -1,7 +1,25 @@
-//! Span texts by hash.
+//! Span texts: as stored, and by hash.
 
 use crate::chat::{Digest, Text};
+use crate::units::{Bytes, Tokens};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+
+/// A distinct span text. One line of `spans.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredSpan {
+    /// Hash of its text.
+    pub sha256: Digest,
+    /// Length of its text.
+    pub bytes: Bytes,
+    /// Length in tokens, where somebody counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The text; left out with `--no-text`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Text>,
+}
 
 /// The span texts of a run, by hash.
 #[derive(Clone, Debug, Default)]

@@ -4,109 +4,21 @@
 //! that cannot be written fails at once; a record is one `write` of one line;
 //! a span's text is on disk before the record that names it.
 
+use super::error::WriteError;
 use super::files;
 use super::lines::whole_lines;
 use super::manifest::{Ending, Manifest};
-use super::read::{ReadError, Run};
+use super::read::Run;
 use super::request::{BoundRecord, RequestRecord};
+use super::spans::StoredSpan;
 use super::wall::WallTime;
 use crate::chat::{Digest, Text};
-use crate::units::{Bytes, Micros, Tokens};
-use serde::{Deserialize, Serialize};
+use crate::units::{Bytes, Micros};
+use serde::Serialize;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
-
-/// Results that could not be written.
-#[derive(Debug, Error)]
-pub enum WriteError {
-    /// The folder holds something already.
-    #[error("folder `{}` is not empty", path.display())]
-    NotEmpty {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The disk or the quota is full.
-    #[error("no space left for `{}`", path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The folder or file may not be written.
-    #[error("no permission to write `{}`", path.display())]
-    Denied {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// Anything else.
-    #[error("cannot write `{}`", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The folder to go on with cannot be read.
-    #[error("cannot go on with the run in `{}`", path.display())]
-    Resume {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: ReadError,
-    },
-}
-
-impl WriteError {
-    /// The error for `path`, told apart by what the operating system said.
-    pub fn new(path: &Path, source: io::Error) -> Self {
-        let path = path.to_owned();
-        match source.kind() {
-            io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => Self::Full { path, source },
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Self::Denied { path, source }
-            }
-            _ => Self::Io { path, source },
-        }
-    }
-
-    /// What to do about it.
-    pub fn help(&self) -> &'static str {
-        match self {
-            Self::NotEmpty { .. } => {
-                "choose another folder with --out, or go on with its run by --resume"
-            }
-            Self::Full { .. } => {
-                "free some space and go on with --resume; what was measured is kept"
-            }
-            Self::Denied { .. } | Self::Io { .. } => "choose another folder with --out",
-            Self::Resume { .. } => "start a new run in another folder with --out",
-        }
-    }
-}
-
-/// A distinct span text. One line of `spans.jsonl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StoredSpan {
-    /// Hash of its text.
-    pub sha256: Digest,
-    /// Length of its text.
-    pub bytes: Bytes,
-    /// Length in tokens, where somebody counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<Tokens>,
-    /// The text; left out with `--no-text`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<Text>,
-}
 
 /// A file that lines are appended to.
 #[derive(Debug)]

@@ -21,9 +21,10 @@ pub fn headline(results: &Results) -> Vec<String> {
                 .targets
                 .iter()
                 .any(|target| target.simulated && target.name == arena[0].key.target);
-            match simulated {
-                true => format!("{sentence} Simulated: measured on the embedded server."),
-                false => sentence,
+            if simulated {
+                format!("{sentence} Simulated: measured on the embedded server.")
+            } else {
+                sentence
             }
         })
         .collect()
@@ -85,11 +86,11 @@ fn sentence(arena: &[Total], results: &Results) -> String {
 fn alone(total: &Total) -> String {
     let figures = &total.figures;
     let achievable = figures.achievable_share.map_or_else(String::new, |share| {
-        format!(" of {} achievable", percent(Some(share)))
+        format!(", where {} was achievable", percent(Some(share)))
     });
     format!(
         "{} leaves {} tokens to compute per conversation{} and reads {} of its prompt tokens from \
-         the cache{achievable} ({}).",
+         the cache ({}){achievable}.",
         total.key.configuration,
         mean_tokens(figures.computed_per_conversation),
         cost(figures),

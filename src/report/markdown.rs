@@ -5,7 +5,7 @@ use super::notes::notes;
 use super::strip::{Strip, cell, strips};
 use super::table::columns;
 use super::terminal::measured_on;
-use super::words::tokens;
+use super::words::{difference, signed_tokens, tokens};
 use crate::analysis::Results;
 use std::fmt::Write as _;
 
@@ -36,12 +36,44 @@ pub fn markdown(results: &Results) -> String {
         cells.map(|cell| one_line(cell)).collect()
     });
     table(&mut out, &head, &numbers, rows);
+    differences(&mut out, results);
     breaks(&mut out, results);
     match strips(results) {
         Some(strips) => strips.iter().for_each(|strip| turns(&mut out, strip)),
         None => out.push_str("\nThe turns of every scenario are in `summary.json`.\n"),
     }
     out
+}
+
+fn differences(out: &mut String, results: &Results) {
+    if results.differences.is_empty() {
+        return;
+    }
+    out.push_str("\n## Differences, conversation by conversation\n\n");
+    let head = [
+        "configuration",
+        "against",
+        "pairs",
+        "computed per conversation",
+        "cached share",
+    ];
+    let rows = results.differences.iter().map(|found| {
+        vec![
+            found.candidate.configuration.to_string(),
+            found.base.configuration.to_string(),
+            found.pairs.to_string(),
+            difference(found.computed, signed_tokens),
+            difference(found.cached_share, |value| {
+                format!("{:+.1} points", value * 100.0)
+            }),
+        ]
+    });
+    table(
+        out,
+        &head.map(str::to_owned),
+        &[false, false, true, true, true],
+        rows,
+    );
 }
 
 fn breaks(out: &mut String, results: &Results) {

@@ -5,6 +5,7 @@
 //! what was measured on the embedded server says so in every form.
 
 pub mod csv;
+pub mod files;
 pub mod headline;
 pub mod html;
 pub mod json;
@@ -16,6 +17,7 @@ pub mod terminal;
 pub mod words;
 
 pub use csv::{SUMMARY_COLUMNS, summary_csv};
+pub use files::{REPORT_MD, write_tables};
 pub use json::summary_json;
 pub use markdown::markdown;
 pub use terminal::{Look, terminal};

@@ -1,6 +1,6 @@
 //! The cached share turn by turn, as rows of numbers.
 
-use super::words::UNKNOWN;
+use super::words::{UNKNOWN, wrapped};
 use crate::analysis::{Results, TurnRow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -98,10 +98,11 @@ pub(super) fn text(strip: &Strip<'_>, width: usize) -> String {
     let names = strip.rows.iter().map(|(name, _)| name.chars().count());
     let name_width = names.max().unwrap_or(0).max("turn".len());
     let room = width.saturating_sub(name_width + 2) / CELL;
-    let mut out = format!(
-        "{}: % of prompt tokens read from the cache, by turn\n",
+    let title = format!(
+        "{}: % of prompt tokens read from the cache, by turn",
         strip.title
     );
+    let mut out = wrapped(&title, width, "  ") + "\n";
     for turns in strip.turns.chunks(room.max(1)) {
         let mut line = format!("  {:name_width$}", "turn");
         for turn in turns {
@@ -130,7 +131,8 @@ pub(super) fn text(strip: &Strip<'_>, width: usize) -> String {
         out.push_str("  * the prefix broke\n");
     }
     for (turn, events) in &strip.events {
-        push(&mut out, &format!("  ^ before turn {turn}: {events}"));
+        let line = format!("  ^ before turn {turn}: {events}");
+        push(&mut out, &wrapped(&line, width, "    "));
     }
     out
 }

@@ -57,14 +57,15 @@ pub(super) fn columns(results: &Results) -> Vec<Column> {
     }));
     columns.push(Column {
         number: false,
-        ..column("mostly in", 3, &|total| main_break(results, total))
+        ..column("main break", 3, &|total| main_break(results, total))
     });
     columns
 }
 
 /// Configuration, and of target, model and load what is not the same everywhere.
 fn names(totals: &[Total]) -> Vec<Column> {
-    let all: [(&str, fn(&Total) -> &str); 4] = [
+    type Name = fn(&Total) -> &str;
+    let all: [(&str, Name); 4] = [
         ("configuration", |total| &total.key.configuration),
         ("target", |total| &total.key.target),
         ("model", |total| &total.key.model),
@@ -104,10 +105,8 @@ fn main_break(results: &Results, total: &Total) -> String {
     let Some(main) = breaks(results, total).max_by_key(|found| (found.lost, found.breaks)) else {
         return UNKNOWN.to_owned();
     };
-    let cause = if *main.cause == *main.origin.as_str() {
-        String::new()
-    } else {
-        format!("\n({})", main.cause)
-    };
-    format!("{}{cause}", main.origin)
+    if main.cause.contains(main.origin.as_str()) {
+        return main.cause.to_string();
+    }
+    format!("{}\n({})", main.origin, main.cause)
 }

@@ -7,9 +7,9 @@ use super::headline::headline;
 use super::notes::notes;
 use super::strip::{SCENARIOS, strips, text};
 use super::table::{Column, columns};
-use super::words::count;
-use crate::analysis::{Results, TargetNote};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use super::words::{count, difference, signed_tokens, wrapped};
+use crate::analysis::{Difference, Results, TargetNote};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use std::fmt::Write as _;
 
 /// How a report looks on a terminal.
@@ -53,6 +53,12 @@ pub fn terminal(results: &Results, look: Look) -> String {
         return out;
     }
     let _infallible = write!(out, "\n{}\n", table(results, width));
+    for line in differences(results) {
+        let _infallible = write!(out, "\n{}", wrapped(&line, width, "    "));
+    }
+    if !results.differences.is_empty() {
+        out.push('\n');
+    }
     match strips(results) {
         Some(strips) => {
             for strip in strips {
@@ -96,12 +102,35 @@ pub(super) fn measured_on(target: &TargetNote, results: &Results) -> String {
     said + "."
 }
 
+/// Each configuration against the first one; one line where nothing can be told.
+fn differences(results: &Results) -> Vec<String> {
+    let found = &results.differences;
+    if !found.is_empty() && found.iter().all(|found| found.pairs < 2) {
+        return vec![
+            "Differences: cannot tell at this sample size (one conversation of each \
+             configuration); `--repeat` runs more."
+                .to_owned(),
+        ];
+    }
+    let line = |found: &Difference| {
+        let (name, base) = (&found.candidate.configuration, &found.base.configuration);
+        format!(
+            "{name} against {base}: {} computed tokens per conversation, {} points of cached share \
+             ({} pairs, 95 % intervals)",
+            difference(found.computed, signed_tokens),
+            difference(found.cached_share, |value| format!("{:+.1}", value * 100.0)),
+            found.pairs,
+        )
+    };
+    found.iter().map(line).collect()
+}
+
 /// The table, without the columns that there is no room for.
 fn table(results: &Results, width: usize) -> String {
     let columns = fitting(columns(results), width);
     let mut table = Table::new();
     table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(width).unwrap_or(u16::MAX))
         .set_header(columns.iter().map(|column| column.title.clone()));
@@ -109,6 +138,7 @@ fn table(results: &Results, width: usize) -> String {
         table.add_row(columns.iter().filter_map(|column| column.cells.get(row)));
     }
     for (shown, column) in table.column_iter_mut().zip(&columns) {
+        shown.set_padding((0, 1));
         if column.number {
             shown.set_cell_alignment(CellAlignment::Right);
         }
@@ -123,7 +153,7 @@ fn table(results: &Results, width: usize) -> String {
 
 /// Gives up the most expendable columns until the rest fits.
 fn fitting(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
-    // A blank on each side of a column.
+    // A blank behind each column, and one between two.
     let needed = |columns: &[Column]| {
         columns
             .iter()
@@ -142,21 +172,4 @@ fn fitting(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
 
 fn bold(text: &str) -> String {
     format!("\x1b[1m{text}\x1b[0m")
-}
-
-/// Breaks lines at blanks; a word that is wider than a line stays whole.
-fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        if line > indent.len() && line + 1 + word.chars().count() > width {
-            lines.push(format!("{indent}{word}"));
-        } else if let Some(last) = lines.last_mut() {
-            if line > 0 {
-                last.push(' ');
-            }
-            last.push_str(word);
-        }
-    }
-    lines.join("\n")
 }

@@ -18,7 +18,38 @@ fn shown(results: &Results) -> String {
 
 #[test]
 fn a_run_is_understood_at_once() {
-    insta::assert_snapshot!(shown(&results(&story())), @"");
+    insta::assert_snapshot!(shown(&results(&story())), @r"
+    append-only leaves the fewest tokens to compute: 3,874 per conversation, with 36.0 % of its prompt
+    tokens read from the cache (95 % interval 35.1 % to 36.9 %, 2 conversations). dev leaves the most:
+    4,898, with 19.0 % read (95 % interval 18.6 % to 19.5 %, 2 conversations). Simulated: measured on
+    the embedded server.
+
+    Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k,
+      2026-11-30, 6 conversations.
+
+    configuration        cached  achiev-    effi-  computed per     TTFT  breaks  main break
+                          share     able   ciency  conversation      p50
+    ─────────────────────────────────────────────────────────────────────────────────────────────
+    dev                  19.0 %   19.0 %  100.0 %         4,898  72.5 ms       2  artifacts on
+                   [18.6, 19.5]
+    layered              28.4 %   28.4 %  100.0 %         4,474  72.5 ms       2  L2
+                   [27.8, 29.1]                                                   (library grew)
+    append-only          36.0 %   36.2 %   99.3 %         3,874  72.5 ms       0  -
+                   [35.1, 36.9]
+
+    layered against dev: -424 [-424, -424] computed tokens per conversation, +9.4 [+9.2, +9.6] points of
+        cached share (2 pairs, 95 % intervals)
+    append-only against dev: -1,024 [-1,024, -1,024] computed tokens per conversation, +16.9 [+16.5,
+        +17.4] points of cached share (2 pairs, 95 % intervals)
+
+    quickstart on here: % of prompt tokens read from the cache, by turn
+      turn           1     2     3^
+      dev            0    79     4*
+      layered        0    35*   33
+      append-only    0    79    31
+      * the prefix broke
+      ^ before turn 3: artifacts on
+    ");
 }
 
 #[test]
@@ -58,7 +89,23 @@ fn colour_adds_nothing_that_is_said() {
 #[test]
 fn one_request_is_reported_as_what_it_is() {
     let run = [counted("dev", 1, 1, (1_000, 0, 0))].into_iter().unzip();
-    insta::assert_snapshot!(shown(&results(&run)), @"");
+    insta::assert_snapshot!(shown(&results(&run)), @r"
+    dev leaves 1,000 tokens to compute per conversation and reads 0.0 % of its prompt tokens from the
+    cache (1 conversation: no interval), where 0.0 % was achievable. Simulated: measured on the embedded
+    server.
+
+    Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k,
+      2026-11-30, 1 conversation.
+
+    configuration  requests  cached  achiev-   effi-  computed per     TTFT  breaks  main break
+                              share     able  ciency  conversation      p50
+    ────────────────────────────────────────────────────────────────────────────────────────────
+    dev                   1   0.0 %    0.0 %       -         1,000  70.0 ms       0  -
+
+    quickstart on here: % of prompt tokens read from the cache, by turn
+      turn    1
+      dev     0
+    ");
 }
 
 #[test]
@@ -125,8 +172,60 @@ fn what_was_left_out_is_said() {
 }
 
 #[test]
+fn one_conversation_each_cannot_tell() {
+    let (records, bounds) = story();
+    let one = records
+        .into_iter()
+        .filter(|record| record.repeat == 1)
+        .collect();
+    let text = shown(&results(&(one, bounds)));
+    assert!(text.contains("cannot tell at this sample size"), "{text}");
+    assert!(text.contains("1 conversation: no interval"), "{text}");
+}
+
+#[test]
 fn markdown_says_the_same() {
-    insta::assert_snapshot!(markdown(&results(&story())), @"");
+    insta::assert_snapshot!(markdown(&results(&story())), @r"
+    # Prefix cache report
+
+    **append-only leaves the fewest tokens to compute: 3,874 per conversation, with 36.0 % of its prompt tokens read from the cache (95 % interval 35.1 % to 36.9 %, 2 conversations). dev leaves the most: 4,898, with 19.0 % read (95 % interval 18.6 % to 19.5 %, 2 conversations). Simulated: measured on the embedded server.**
+
+    Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k, 2026-11-30, 6 conversations.
+
+    ## Configurations
+
+    | configuration | requests | prompt tokens | read | cached share | achievable | efficiency | computed per conversation | TTFT p50 | breaks | main break |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+    | dev | 6 | 12,100 | 2,304 | 19.0 % \[18.6, 19.5\] | 19.0 % | 100.0 % | 4,898 | 72.5 ms | 2 | artifacts on |
+    | layered | 6 | 12,500 | 3,552 | 28.4 % \[27.8, 29.1\] | 28.4 % | 100.0 % | 4,474 | 72.5 ms | 2 | L2 (library grew) |
+    | append-only | 6 | 12,100 | 4,352 | 36.0 % \[35.1, 36.9\] | 36.2 % | 99.3 % | 3,874 | 72.5 ms | 0 | - |
+
+    ## Differences, conversation by conversation
+
+    | configuration | against | pairs | computed per conversation | cached share |
+    | --- | --- | ---: | ---: | ---: |
+    | layered | dev | 2 | -424 \[-424, -424\] | +9.4 points \[+9.2 points, +9.6 points\] |
+    | append-only | dev | 2 | -1,024 \[-1,024, -1,024\] | +16.9 points \[+16.5 points, +17.4 points\] |
+
+    ## Where the prefix broke
+
+    | configuration | source | cause | breaks | tokens lost |
+    | --- | --- | --- | ---: | ---: |
+    | dev | artifacts | artifacts on | 2 | 2,080 |
+    | layered | L2 | library grew | 2 | 1,040 |
+
+    ## quickstart on here: % of prompt tokens read from the cache, by turn
+
+    | configuration | 1 | 2 | 3 |
+    | --- | ---: | ---: | ---: |
+    | dev | 0 | 79 | 4\* |
+    | layered | 0 | 35\* | 33 |
+    | append-only | 0 | 79 | 31 |
+
+    \* the prefix broke
+
+    - before turn 3: artifacts on
+    ");
 }
 
 #[test]
@@ -151,7 +250,12 @@ fn the_summary_has_an_empty_cell_for_what_is_not_known() {
     }
     let mut out = Vec::new();
     summary_csv(&mut out, &results(&(records, bounds))).expect("writes");
-    insta::assert_snapshot!(String::from_utf8(out).expect("text"), @"");
+    insta::assert_snapshot!(String::from_utf8(out).expect("text"), @r"
+    group,scenario,configuration,target,model,load,requests,failed,without_count,total_tokens,read_tokens,cached_share,cached_share_low,cached_share_high,cached_share_after_first,achievable_share,efficiency,computed_tokens,ttft_p50_us,ttft_p90_us,ttft_p99_us,cost_usd,cost_uncached_usd
+    G1,quickstart,dev,here,m,sessions=1,6,0,0,12100,2304,0.19041322314049586,0.18580645161290324,0.1952542372881356,0.2304,0.19041322314049586,1,9796,72500,199500,201750,,
+    G1,quickstart,layered,here,m,sessions=1,6,0,6,,,,,,,,,,72500,147700,149950,,
+    G1,quickstart,append-only,here,m,sessions=1,6,0,0,12100,4352,0.3596694214876033,0.35096774193548386,0.3688135593220339,0.4352,0.3623140495867769,0.9927007299270073,7748,72500,148300,150550,,
+    ");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Numbers as a person reads them.
 
+use crate::analysis::Estimate;
 use crate::units::{Micros, Money, Tokens, grouped};
 
 /// What stands for a number that is not known.
@@ -10,7 +11,7 @@ pub fn percent(fraction: Option<f64>) -> String {
     match fraction {
         None => UNKNOWN.to_owned(),
         Some(value) if value > 0.0 && value < 0.0005 => "<0.1 %".to_owned(),
-        Some(value) if value < 1.0 && value >= 0.9995 => ">99.9 %".to_owned(),
+        Some(value) if (0.9995..1.0).contains(&value) => ">99.9 %".to_owned(),
         Some(value) => format!("{:.1} %", value * 100.0),
     }
 }
@@ -47,10 +48,57 @@ pub fn dollars(amount: Option<Money>) -> String {
     format!("${amount:.places$}")
 }
 
+/// A mean difference of tokens with its sign: `-1,024`.
+pub fn signed_tokens(value: f64) -> String {
+    let sign = if value < 0.0 { '-' } else { '+' };
+    format!("{sign}{}", grouped(whole(value.abs())))
+}
+
+/// A difference with its 95 % interval, or that one cannot tell: a number from
+/// fewer than two pairs would look like more than it is.
+pub fn difference(estimate: Option<Estimate>, shown: impl Fn(f64) -> String) -> String {
+    let Some(estimate) = estimate else {
+        return UNKNOWN.to_owned();
+    };
+    match estimate.interval {
+        Some(interval) => format!(
+            "{} [{}, {}]",
+            shown(estimate.difference),
+            shown(interval.low),
+            shown(interval.high)
+        ),
+        None => format!("{} (cannot tell from one pair)", shown(estimate.difference)),
+    }
+}
+
 /// A number with its noun: `1 request`, `1,200 requests`.
 pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))
+}
+
+/// Breaks `text` at blanks into lines of at most `width` letters, all but the
+/// first with `indent` in front. Blanks in front of the text stay, and so does
+/// a word that is wider than a line.
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let front = text.len() - text.trim_start_matches(' ').len();
+    let mut done = String::new();
+    let mut line = text[..front].to_owned();
+    let mut empty = true;
+    for word in text[front..].split(' ') {
+        if !empty && line.chars().count() + 1 + word.chars().count() > width {
+            done.push_str(&line);
+            done.push('\n');
+            indent.clone_into(&mut line);
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    done + &line
 }
 
 /// Rounds to the nearest whole number; what is negative or no number becomes 0.
@@ -96,5 +144,14 @@ mod tests {
             assert_eq!(dollars(Some(Money(pico))), expected);
         }
         assert_eq!(dollars(None), "-");
+    }
+
+    #[test]
+    fn text_is_broken_at_blanks() {
+        assert_eq!(wrapped("one two three", 7, ""), "one two\nthree");
+        assert_eq!(wrapped("one two three", 7, "  "), "one two\n  three");
+        assert_eq!(wrapped("unbreakable word", 4, ""), "unbreakable\nword");
+        assert_eq!(wrapped("  one two", 6, "    "), "  one\n    two");
+        assert_eq!(wrapped("", 4, ""), "");
     }
 }

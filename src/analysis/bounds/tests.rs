@@ -288,6 +288,25 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
 }
 
 #[test]
+fn the_retry_of_a_refused_request_has_waited_as_long() {
+    let said = conversation();
+    let target = TargetFacts {
+        lifetime_ms: Some(300_000),
+        ..target("blocks:4")
+    };
+    let mut refused = sent(&said[1], 2);
+    refused.scenario_ms += 300_001;
+    let mut retry = refused.clone();
+    refused.outcome = Outcome::Http429;
+    retry.attempt = 2;
+    retry.stamps.sent_us = Some(Micros(2_700_000));
+    let records = [sent(&said[0], 1), refused, retry];
+    let found = play(&target, &records, &store(&said));
+    assert_eq!(found[2].flags.join(" "), "beyond_lifetime");
+    assert_eq!(pair(&found[2]), (Some(0), Some(0)));
+}
+
+#[test]
 fn records_of_other_targets_and_orders_do_not_matter() {
     let said = conversation();
     let spans = store(&said);
@@ -324,4 +343,53 @@ fn an_unknown_cache_model_is_an_error_and_none_gives_breaks_only() {
         pair(&play(&none).expect("no model is no error")[0]),
         (None, None)
     );
+}
+
+#[test]
+fn the_embedded_tokenizer_and_the_embedded_cache_agree_over_a_whole_chat() {
+    // Three turns of a growing chat, each answered by what the script says: what
+    // one turn sent and was answered is the beginning of the next.
+    let mut chat: Vec<Said> = vec![(System, vec![("agent", "You are a careful assistant.")])];
+    let mut requests = Vec::new();
+    let replies = ["It is about caches.", "Blocks of sixteen tokens.", "Yes."];
+    for (question, reply) in ["What is it?", "Of which size?", "Sure?"]
+        .into_iter()
+        .zip(replies)
+    {
+        chat.push((User, vec![("user", question)]));
+        requests.push(chat.clone());
+        chat.push((Assistant, vec![("reply", reply)]));
+    }
+    let mut spans = store(&requests);
+    spans.extend(replies.map(Text::from));
+    let encoder = crate::tokens::embedded();
+    let records: Vec<_> = requests
+        .iter()
+        .zip(replies)
+        .zip(1..)
+        .map(|((said, reply), turn)| {
+            let mut record = sent(said, turn);
+            record.output_sha256 = Some(Text::from(reply).digest());
+            // The stop token is generated and counted.
+            record.usage.output = Some(Tokens(encoder.output(reply).len() as u64 + 1));
+            record
+        })
+        .collect();
+    let found = bounds(&Inputs {
+        target: &target("blocks:1"),
+        records: &records,
+        spans: &spans,
+        encoder: Some(&encoder),
+    })
+    .expect("a known model");
+    for (index, reply) in replies.iter().enumerate().take(2) {
+        let held = found[index].prompt.expect("encodes").0 + encoder.output(reply).len() as u64;
+        let eligible = found[index + 1].eligible.expect("encodes").0;
+        // The template ends the answer with its own token, which may be the stop token.
+        assert!(
+            eligible == held || eligible == held + 1,
+            "{eligible} {held}"
+        );
+    }
+    assert!(found.iter().all(|bound| bound.broke.is_none()));
 }

@@ -63,7 +63,7 @@ fn end_before(record: &RequestRecord, message: usize) -> Option<usize> {
         .get(..message)?
         .iter()
         .rev()
-        .flat_map(|message| message.spans.last())
+        .filter_map(|message| message.spans.last())
         .map(|span| span.end)
         .next()
 }

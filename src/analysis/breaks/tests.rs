@@ -170,3 +170,53 @@ fn without_texts_the_span_that_differs_is_still_found() {
     let place = finder.next(&records[1], true).expect("differs");
     assert_eq!((place.origin.as_str(), place.byte), ("memory", 101));
 }
+
+mod against_a_naive_search {
+    use super::super::messages::Message;
+    use super::super::tree::{Meeting, Tree};
+    use crate::chat::Role;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    /// Bytes that two messages share; texts are ASCII here.
+    fn shared(a: &Message, b: &Message) -> usize {
+        let same = |(a, b): &(u8, u8)| a == b;
+        let count = a.1.bytes().zip(b.1.bytes()).take_while(same).count();
+        if a.0 == b.0 { count } else { 0 }
+    }
+
+    /// Every earlier request against the new one, one by one.
+    fn naive(earlier: &[Vec<Message>], new: &[Message]) -> Option<Meeting> {
+        let place = |old: &Vec<Message>| {
+            let whole = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+            let part = old.get(whole).zip(new.get(whole));
+            (whole, part.map_or(0, |(a, b)| shared(a, b)))
+        };
+        let ranked = earlier.iter().enumerate().map(|(at, old)| (place(old), at));
+        let ((message, offset), predecessor) = ranked.max()?;
+        let goes_on = message == new.len() || message == earlier[predecessor].len();
+        (!goes_on).then_some(Meeting {
+            predecessor,
+            message,
+            offset,
+        })
+    }
+
+    fn message() -> impl Strategy<Value = Message> {
+        let role = prop_oneof![Just(Role::User), Just(Role::Assistant)];
+        (role, "[ab]{0,3}").prop_map(|(role, text)| (role, Arc::from(text)))
+    }
+
+    proptest! {
+        #[test]
+        fn the_tree_finds_what_the_naive_search_finds(
+            requests in prop::collection::vec(prop::collection::vec(message(), 0..5), 1..12),
+        ) {
+            let mut tree = Tree::default();
+            for (index, request) in requests.iter().enumerate() {
+                prop_assert_eq!(tree.meet(request), naive(&requests[..index], request));
+                tree.insert(request, index);
+            }
+        }
+    }
+}

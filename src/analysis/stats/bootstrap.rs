@@ -82,6 +82,9 @@ pub fn mean_interval(values: &[f64], seed: u64) -> Option<Interval> {
 ///
 /// `None` below two pairs, and where either side's wholes are 0.
 pub fn difference_interval(pairs: &[(Ratio, Ratio)], seed: u64) -> Option<Interval> {
+    if pairs.len() > CLOSED_FORM_ABOVE {
+        return normal_difference(pairs);
+    }
     percentile_interval(pairs.len(), seed, |drawn| {
         let base = pooled(drawn.iter().map(|&index| &pairs[index].0))?;
         let candidate = pooled(drawn.iter().map(|&index| &pairs[index].1))?;
@@ -113,21 +116,43 @@ fn percentile_interval(
     })
 }
 
-fn normal_interval(units: &[Ratio]) -> Option<Interval> {
-    let n = units.len() as f64;
+/// What each unit adds to the error of the pooled ratio, in the ratio's unit.
+fn residuals(units: &[Ratio]) -> Option<(f64, Vec<f64>)> {
     let ratio = pooled(units.iter())?;
-    let mean_whole = units.iter().map(|unit| unit.whole).sum::<f64>() / n;
-    let residuals: f64 = units
+    let mean_whole = units.iter().map(|unit| unit.whole).sum::<f64>() / units.len() as f64;
+    let residual = |unit: &Ratio| (unit.part - ratio * unit.whole) / mean_whole;
+    Some((ratio, units.iter().map(residual).collect()))
+}
+
+fn normal_interval(units: &[Ratio]) -> Option<Interval> {
+    let (ratio, residuals) = residuals(units)?;
+    Some(normal(ratio, &residuals))
+}
+
+/// The two sides' residuals are subtracted pair by pair, so that what the two
+/// have in common falls out.
+fn normal_difference(pairs: &[(Ratio, Ratio)]) -> Option<Interval> {
+    let (base, candidate): (Vec<Ratio>, Vec<Ratio>) = pairs.iter().copied().unzip();
+    let (base, base_residuals) = residuals(&base)?;
+    let (candidate, candidate_residuals) = residuals(&candidate)?;
+    let residuals: Vec<f64> = candidate_residuals
         .iter()
-        .map(|unit| (unit.part - ratio * unit.whole).powi(2))
-        .sum();
-    let error = (residuals / (n - 1.0) / n).sqrt() / mean_whole;
-    Some(Interval {
-        low: ratio - NORMAL_975 * error,
-        high: ratio + NORMAL_975 * error,
-        n: units.len(),
+        .zip(&base_residuals)
+        .map(|(candidate, base)| candidate - base)
+        .collect();
+    Some(normal(candidate - base, &residuals))
+}
+
+fn normal(estimate: f64, residuals: &[f64]) -> Interval {
+    let n = residuals.len() as f64;
+    let squares: f64 = residuals.iter().map(|residual| residual.powi(2)).sum();
+    let error = (squares / (n - 1.0) / n).sqrt();
+    Interval {
+        low: estimate - NORMAL_975 * error,
+        high: estimate + NORMAL_975 * error,
+        n: residuals.len(),
         method: "normal",
-    })
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +220,27 @@ mod tests {
         .expect("many");
         assert!((drawn.low - found.low).abs() < 0.002, "{drawn:?}");
         assert!((drawn.high - found.high).abs() < 0.002, "{drawn:?}");
+    }
+
+    #[test]
+    fn the_closed_form_of_a_difference_agrees_with_numpy_and_leaves_out_what_both_share() {
+        let pairs = sample().into_iter().zip(sample().into_iter().rev());
+        let many: Vec<_> = std::iter::repeat_n(pairs.collect::<Vec<_>>(), 300)
+            .flatten()
+            .collect();
+        let found = difference_interval(&many, 1).expect("many");
+        assert_eq!((found.n, found.method), (2_400, "normal"));
+        assert!(
+            (found.low + 0.007_042_038_304_977_264).abs() < 1e-12,
+            "{found:?}"
+        );
+        assert!(
+            (found.high - 0.007_042_038_304_977_264).abs() < 1e-12,
+            "{found:?}"
+        );
+        let same: Vec<_> = many.iter().map(|pair| (pair.0, pair.0)).collect();
+        let none = difference_interval(&same, 1).expect("many");
+        assert_eq!((none.low, none.high), (0.0, 0.0));
     }
 
     #[test]
