@@ -18,14 +18,16 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::middleware::map_response;
 use axum::routing::{get, post};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Largest body that is read.
 const BODY_LIMIT: usize = 256 << 20;
+
+const MINUTE_MS: i64 = 60_000;
 
 /// A fixed day: an answer must not depend on when it was given.
 const CREATED_S: u64 = 1_796_000_000;
@@ -38,6 +40,9 @@ pub(super) struct Shared {
     strict_model: bool,
     api_key: Option<String>,
     faults: Faults,
+    requests_per_minute: Option<u32>,
+    /// When the requests of the last minute were let in, oldest first.
+    recent_ms: Mutex<VecDeque<i64>>,
     /// Requests so far, refused ones too; decides whose turn a fault is.
     count: AtomicU64,
     stop: CancellationToken,
@@ -57,6 +62,8 @@ impl Shared {
             strict_model: options.strict_model,
             api_key: options.api_key,
             faults: options.faults,
+            requests_per_minute: options.requests_per_minute,
+            recent_ms: Mutex::default(),
             count: AtomicU64::new(0),
             stop,
             tasks,
@@ -77,6 +84,30 @@ impl Shared {
         let bearer = given("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let plain = given("x-api-key").filter(|_| self.habit() != Habit::Vllm);
         bearer == Some(key) || plain == Some(key)
+    }
+
+    /// Lets a request in, unless the minute is full.
+    fn within_limit(&self) -> Result<(), Refusal> {
+        let Some(limit) = self.requests_per_minute else {
+            return Ok(());
+        };
+        let now_ms = self.engine.now_ms();
+        let mut recent = self
+            .recent_ms
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        while recent.front().is_some_and(|&at| at <= now_ms - MINUTE_MS) {
+            recent.pop_front();
+        }
+        if recent.len() < limit as usize {
+            recent.push_back(now_ms);
+            return Ok(());
+        }
+        let oldest = recent.front().copied().unwrap_or(now_ms);
+        let wait_ms = u64::try_from(oldest + MINUTE_MS - now_ms).unwrap_or(0);
+        Err(Refusal::Limited {
+            wait_s: wait_ms.div_ceil(1_000),
+        })
     }
 
     /// Reads a body off the workers: tokenising a long prompt takes a while.
@@ -150,6 +181,7 @@ async fn admitted(
     if !shared.authorized(headers) {
         return Err(Refusal::Unauthorized);
     }
+    shared.within_limit()?;
     if let Some(status) = shared.faults.refusal(number) {
         return Err(Refusal::Injected { status });
     }

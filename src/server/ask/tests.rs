@@ -96,7 +96,7 @@ fn what_is_wrong_with_a_body_is_said() {
     assert_eq!(read(Dialect::Chat, body), Refusal::Salt);
     for body in [
         "{\n \"messages\":,",
-        "[]",
+        "[7]",
         "",
         r#"{"messages":[{"role":"user","content":7}]}"#,
     ] {
