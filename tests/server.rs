@@ -693,6 +693,31 @@ async fn marked_blocks_live_until_the_clock_has_moved_on() {
 }
 
 #[tokio::test]
+async fn gemini_counts_ride_on_every_chunk_and_a_miss_is_not_told() {
+    let server = start(options("gemini")).await;
+    let body = json!({"contents": [{"role": "user", "parts": [{"text": text(1, 2_000)}]}],
+        "generationConfig": {"maxOutputTokens": 3}});
+    let path = "/v1beta/models/m:generateContent";
+    let (_, answer) = whole(&server, path, &body).await;
+    let usage = &answer["usageMetadata"];
+    let total = usage["promptTokenCount"].clone();
+    assert!(usage.get("cachedContentTokenCount").is_none(), "{usage}");
+    let path = "/v1beta/models/m:streamGenerateContent?alt=sse";
+    let events = events(&server, path, &body).await;
+    assert_eq!(events.len(), 4, "three words and the end");
+    let chunks: Vec<Value> = events.iter().map(|data| parsed(data)).collect();
+    assert!(
+        chunks
+            .iter()
+            .all(|chunk| chunk["usageMetadata"]["promptTokenCount"] == total)
+    );
+    assert_eq!(chunks[3]["usageMetadata"]["cachedContentTokenCount"], total);
+    assert_eq!(chunks[3]["candidates"][0]["finishReason"], "MAX_TOKENS");
+    let (status, _) = whole(&server, "/v1beta/models/m:other", &body).await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
 async fn a_reset_empties_the_cache() {
     let server = start(options("vllm")).await;
     let body = json!({"max_tokens": 1, "messages": [{"role": "user", "content": text(1, 400)}]});

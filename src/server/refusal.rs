@@ -150,6 +150,9 @@ impl Refusal {
                 "type": "error",
                 "error": {"type": self.api_kind(), "message": message},
             }),
+            Habit::Gemini => json!({"error": {
+                "code": status, "message": message, "status": self.gemini_status(),
+            }}),
             Habit::OpenAi | Habit::OpenAiOld | Habit::DeepSeek => json!({"error": {
                 "message": message, "type": self.api_kind(),
                 "param": self.parameter(), "code": self.openai_code(),
@@ -164,6 +167,17 @@ impl Refusal {
             Self::Limited { .. } | Self::Injected { status: 429 } => "RateLimitError",
             Self::Injected { .. } => "InternalServerError",
             _ => "BadRequestError",
+        }
+    }
+
+    fn gemini_status(&self) -> &'static str {
+        match self.status() {
+            401 => "UNAUTHENTICATED",
+            404 => "NOT_FOUND",
+            429 => "RESOURCE_EXHAUSTED",
+            503 | 529 => "UNAVAILABLE",
+            500.. => "INTERNAL",
+            _ => "INVALID_ARGUMENT",
         }
     }
 

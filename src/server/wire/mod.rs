@@ -4,6 +4,7 @@
 //! when it is due. The text is written by hand and never by `provider`.
 
 mod chat;
+mod gemini;
 mod messages;
 mod responses;
 
@@ -84,6 +85,7 @@ impl Answer {
             Dialect::Chat => chat::whole(self),
             Dialect::Messages => messages::whole(self),
             Dialect::Responses => responses::whole(self),
+            Dialect::Gemini => gemini::whole(self),
         }
     }
 
@@ -93,6 +95,7 @@ impl Answer {
             Dialect::Chat => chat::frames(self),
             Dialect::Messages => messages::frames(self),
             Dialect::Responses => responses::frames(self),
+            Dialect::Gemini => gemini::frames(self),
         }
     }
 
@@ -102,6 +105,7 @@ impl Answer {
             Dialect::Chat => chat::failure(due),
             Dialect::Messages => messages::failure(due),
             Dialect::Responses => responses::failure(due),
+            Dialect::Gemini => gemini::failure(due),
         }
     }
 
