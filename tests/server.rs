@@ -543,6 +543,16 @@ async fn a_fault_inside_a_stream_does_what_it_says() {
     let finish = parsed(&data(&early)[9]);
     assert_eq!(finish["choices"][0]["finish_reason"], "length");
     assert!(finish["usage"].is_object());
+    let thought = raw(Fault::Reasoning).await.expect("whole");
+    assert_eq!(thought.matches("reasoning_content").count(), 4);
+    assert_eq!(thought.replace("reasoning_content", "content"), good);
+    let garbage = raw(Fault::Garbage).await.expect("whole");
+    let broken = data(&garbage)
+        .into_iter()
+        .filter(|data| data != "[DONE]" && serde_json::from_str::<Value>(data).is_err());
+    assert_eq!(broken.count(), 1);
+    let long = raw(Fault::LongLine).await.expect("whole");
+    assert!(long.lines().any(|line| line.len() > 64 << 20));
     let failed = raw(Fault::StreamError).await.expect("ends cleanly");
     let last = data(&failed).pop().expect("an event");
     assert!(parsed(&last)["error"]["message"].is_string());

@@ -6,11 +6,14 @@ use super::faults::Fault;
 use super::routes::Shared;
 use super::stream::{Ending, Sending, Style, token_at};
 use super::usage::Counts;
-use super::wire::{Answer, Due};
+use super::wire::{Answer, Due, Frame};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
 use std::collections::VecDeque;
 use tokio::time::{Instant, sleep_until};
+
+/// Bytes of the line that [`Fault::LongLine`] sends.
+const LONG_LINE: usize = 64 << 20;
 
 /// A fixed day: an answer must not depend on when it was given.
 const CREATED_S: u64 = 1_796_000_000;
@@ -83,6 +86,11 @@ fn answer(shared: &Shared, dialect: Dialect, ask: &Ask, job: &Job, number: u64) 
             output: job.words.len() as u64 + u64::from(job.stopped),
             details: !has(Fault::NoDetails),
         },
+        reasoning: if has(Fault::Reasoning) {
+            job.words.len() / 2
+        } else {
+            0
+        },
         usage: (ask.usage || !ask.stream) && !has(Fault::NoUsage),
         continuous: ask.continuous,
         usage_on_finish: has(Fault::UsageOnFinish),
@@ -95,6 +103,14 @@ fn answer(shared: &Shared, dialect: Dialect, ask: &Ask, job: &Job, number: u64) 
 fn sending(shared: &Shared, answer: &Answer, job: Job, number: u64, arrived: Instant) -> Sending {
     let has = |fault| shared.faults.has(fault, number);
     let mut frames: VecDeque<_> = answer.frames().into();
+    let middle = frames.len() / 2;
+    let due = frames.get(middle).map_or(Due::Start, |frame| frame.due);
+    if has(Fault::Garbage) {
+        frames.insert(middle, Frame::new(due, "{\"choices\": [oops"));
+    }
+    if has(Fault::LongLine) {
+        frames.insert(middle, Frame::new(due, "x".repeat(LONG_LINE)));
+    }
     let mut ending = Ending::Clean;
     if has(Fault::Cut) || has(Fault::Hang) || has(Fault::StreamError) {
         frames.truncate(frames.len() / 2);

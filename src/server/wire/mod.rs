@@ -34,7 +34,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    fn new(due: Due, data: impl Into<String>) -> Self {
+    pub(super) fn new(due: Due, data: impl Into<String>) -> Self {
         Self {
             due,
             event: None,
@@ -66,6 +66,8 @@ pub(super) struct Answer {
     /// Whether the answer ended by itself; else at the limit.
     pub(super) stopped: bool,
     pub(super) counts: Counts,
+    /// How many of the words are reasoning, in chat answers.
+    pub(super) reasoning: usize,
     /// Whether usage is sent.
     pub(super) usage: bool,
     /// Whether every chunk of a stream has it.
