@@ -3,11 +3,7 @@
 //!
 //! Token ids stand in the files, so no tokenizer is needed. The folder comes
 //! from `VLLM_CASES`; every `*.jsonl` in it is read.
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a broken case file is a failed test, and the folder is named by the environment"
-)]
+#![expect(clippy::expect_used, reason = "a broken case file is a failed test")]
 
 use prefixbench::cache::{Cache, Handle, Query};
 use serde::Deserialize;
@@ -109,7 +105,7 @@ fn read(path: &Path) -> (String, Server, Vec<Row>) {
 
 /// Rows that were sent at once, in groups; any other row is a group of its own.
 fn groups(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
-    rows.chunk_by(|row, next| row.sent_with(next))
+    rows.chunk_by(Row::sent_with)
 }
 
 /// Replays a group; the wrong rows, told.

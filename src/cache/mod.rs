@@ -17,6 +17,7 @@ mod rules;
 mod slots;
 mod state;
 mod tree;
+mod written;
 
 #[cfg(test)]
 mod tests;

@@ -139,12 +139,12 @@ impl Pool {
 
     /// Gives the full ones among the held blocks their keys.
     fn fill(&mut self, holding: &mut Holding, keys: &[Digest]) {
-        for index in holding.keyed..keys.len().min(holding.blocks.len()) {
-            let (block, key) = (holding.blocks[index], keys[index]);
+        let full = holding.blocks.iter().zip(keys);
+        for (&block, &key) in full.skip(holding.keyed) {
             self.blocks[block].key = Some(key);
             self.held.entry(key).or_default().push(block);
             holding.chain = key;
-            holding.keyed = index + 1;
+            holding.keyed += 1;
         }
     }
 

@@ -26,7 +26,7 @@ struct Slot {
 /// The slots of one server and its cache in host memory.
 #[derive(Debug)]
 pub(super) struct Slots {
-    slots: Vec<Slot>,
+    all: Vec<Slot>,
     /// Thousandths of the prompt that must be in common.
     similarity: u16,
     stored: Option<Vec<Vec<u32>>>,
@@ -45,7 +45,7 @@ impl Slots {
     /// `count` empty slots; with `ram`, displaced sequences are kept.
     pub(super) fn new(count: usize, similarity: u16, ram: bool) -> Self {
         Self {
-            slots: vec![Slot::default(); count],
+            all: vec![Slot::default(); count],
             similarity,
             stored: ram.then(Vec::new),
             clock: 0,
@@ -61,8 +61,8 @@ impl Slots {
         if swap {
             self.swap(slot, ids);
         }
-        let common = common_len(&self.slots[slot].ids, ids);
-        self.slots[slot] = Slot {
+        let common = common_len(&self.all[slot].ids, ids);
+        self.all[slot] = Slot {
             ids: ids.to_vec(),
             busy: true,
             used: self.tick(),
@@ -73,7 +73,7 @@ impl Slots {
     /// Ends the request in `slot`, which now holds `ids`.
     pub(super) fn finish(&mut self, slot: usize, ids: Vec<u32>) {
         let used = self.tick();
-        self.slots[slot] = Slot {
+        self.all[slot] = Slot {
             ids,
             busy: false,
             used,
@@ -87,9 +87,9 @@ impl Slots {
 
     /// The slot for a prompt, and whether what it holds is to be saved.
     fn choose(&self, ids: &[u32]) -> (usize, bool) {
-        let all_busy = self.slots.iter().all(|slot| slot.busy);
+        let all_busy = self.all.iter().all(|slot| slot.busy);
         let free = || {
-            let slots = self.slots.iter().enumerate();
+            let slots = self.all.iter().enumerate();
             slots.filter(move |(_, slot)| all_busy || !slot.busy)
         };
         let mut best: Option<(usize, usize)> = None;
@@ -101,7 +101,7 @@ impl Slots {
             }
         }
         if let Some((index, common)) = best {
-            let kept = share(common, self.slots[index].ids.len());
+            let kept = share(common, self.all[index].ids.len());
             return (index, kept < SAVE_BELOW);
         }
         let oldest = free().min_by_key(|(_, slot)| slot.used);
@@ -113,7 +113,7 @@ impl Slots {
         let Some(stored) = &mut self.stored else {
             return;
         };
-        let held = &self.slots[slot].ids;
+        let held = &self.all[slot].ids;
         let contained = |inner: &[u32], outer: &[u32]| outer.starts_with(inner);
         if !held.is_empty() && !stored.iter().any(|other| contained(held, other)) {
             stored.retain(|other| !contained(other, held));
@@ -131,7 +131,7 @@ impl Slots {
             }
         }
         if let Some(index) = found {
-            self.slots[slot].ids = stored.remove(index);
+            self.all[slot].ids = stored.remove(index);
         }
     }
 }

@@ -91,12 +91,20 @@ impl Engine {
     }
 }
 
+/// What was sent under one salt.
+#[derive(Debug, Default)]
+struct World {
+    tree: Tree,
+    /// Number of the request that used it last.
+    used: u64,
+}
+
 /// A prefix cache: a [`Model`] and what it holds.
 #[derive(Debug)]
 pub struct Cache {
     model: Model,
     lifetime: Option<Duration>,
-    trees: HashMap<Option<String>, Tree>,
+    worlds: HashMap<Option<String>, World>,
     engine: Engine,
     flights: HashMap<Handle, Flight>,
     next: u64,
@@ -112,7 +120,7 @@ impl Cache {
         Self {
             model: model.clone(),
             lifetime,
-            trees: HashMap::new(),
+            worlds: HashMap::new(),
             engine: Engine::new(model),
             flights: HashMap::new(),
             next: 0,
@@ -131,7 +139,9 @@ impl Cache {
     pub fn admit(&mut self, query: &Query<'_>) -> Admitted {
         let salt = query.salt.filter(|_| self.model.knows_salt());
         let alive_from = self.alive_from(query.at_ms);
-        let tree = self.trees.entry(salt.map(str::to_owned)).or_default();
+        let world = self.worlds.entry(salt.map(str::to_owned)).or_default();
+        world.used = self.next;
+        let tree = &mut world.tree;
         let walk = tree.walk(query.ids, alive_from);
         let mut verdict = rules::verdict(&self.model, query, &walk);
         let place = match &mut self.engine {
@@ -183,7 +193,7 @@ impl Cache {
             flight.ids.extend_from_slice(&output[..computed]);
         }
         let ids = flight.ids;
-        let tree = self.trees.entry(flight.salt).or_default();
+        let tree = &mut self.worlds.entry(flight.salt).or_default().tree;
         tree.insert(&ids, flight.at_ms);
         match self.model {
             Model::Align { size, .. } => flight.writes.push(ids.len() / size * size.get()),
@@ -206,9 +216,26 @@ impl Cache {
         if !self.flights.is_empty() {
             return false;
         }
-        self.trees.clear();
+        self.worlds.clear();
         self.engine = Engine::new(&self.model);
         true
+    }
+
+    /// Forgets whole salts, the least recently used first, until at most
+    /// `most_tokens` are held: for a server that runs for a long time.
+    ///
+    /// Each token of a shared prefix counts once. Blocks and slots have their
+    /// own bounds and stay.
+    pub fn trim(&mut self, most_tokens: usize) {
+        let held = |world: &World| world.tree.tokens_held();
+        let mut total: usize = self.worlds.values().map(held).sum();
+        while total > most_tokens {
+            let oldest = self.worlds.iter().min_by_key(|(_, world)| world.used);
+            let Some(salt) = oldest.map(|(salt, _)| salt.clone()) else {
+                return;
+            };
+            total -= self.worlds.remove(&salt).as_ref().map_or(0, held);
+        }
     }
 
     fn alive_from(&self, at_ms: i64) -> i64 {

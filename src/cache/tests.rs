@@ -273,6 +273,28 @@ fn a_reset_empties_the_cache_unless_a_request_runs() {
 }
 
 #[test]
+fn trimming_forgets_the_salts_that_were_used_longest_ago() {
+    let mut cache = cache("blocks:16");
+    let ids = text(1, 100);
+    let read = |cache: &mut Cache, salt| {
+        let query = Query {
+            ids: &ids,
+            salt: Some(salt),
+            ..Query::default()
+        };
+        send(cache, &query, &[]).bound
+    };
+    for salt in ["a", "b", "c", "a"] {
+        read(&mut cache, salt);
+    }
+    cache.trim(200);
+    let reads = ["a", "c", "b"].map(|salt| read(&mut cache, salt));
+    assert_eq!(reads, [96, 96, 0]);
+    cache.trim(0);
+    assert_eq!(read(&mut cache, "a"), 0);
+}
+
+#[test]
 fn two_chats_on_a_small_cache_lose_their_tails() {
     // Measured: two chats of 2,556 tokens on 130 blocks of 32: A 0, A 2528, B 0, A 1536, B 1536.
     let mut cache = cache("blocks:32,capacity=130");

@@ -60,6 +60,11 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// Tokens held, each shared one once.
+    pub(super) fn tokens_held(&self) -> usize {
+        self.tokens.len()
+    }
+
     /// Follows `ids` through what was used at or after `alive_from_ms`.
     pub(super) fn walk(&self, ids: &[u32], alive_from_ms: i64) -> Walk {
         let mut walk = Walk::default();

@@ -12,6 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// Tokens that the cache may hold before it forgets whole salts.
+const MOST_TOKENS: usize = 1 << 26;
+
 /// What a server has counted since it started. In tokens, or requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -152,6 +155,7 @@ impl Engine {
             at_ms: self.now_ms(),
         };
         let mut state = self.lock();
+        state.cache.trim(MOST_TOKENS);
         let admitted = state.cache.admit(&query);
         let prompt = ids.len() as u64;
         state.stats.requests += 1;
@@ -220,7 +224,7 @@ impl Engine {
         matches!(self.profile.habit, Habit::Vllm | Habit::Litellm)
     }
 
-    fn now_ms(&self) -> i64 {
+    pub(super) fn now_ms(&self) -> i64 {
         let elapsed = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
         elapsed.saturating_add(self.skew_ms.load(Ordering::Relaxed))
     }

@@ -40,6 +40,12 @@ faults! {
     Hang = "hang";
     /// Sends no usage at all.
     NoUsage = "no-usage";
+    /// Sends an event that is no JSON in the middle of the stream.
+    Garbage = "garbage";
+    /// Sends a line of 64 MiB in the middle of the stream.
+    LongLine = "long-line";
+    /// Thinks first: the first half of a chat answer comes as reasoning.
+    Reasoning = "reasoning";
     /// Leaves the end marker of the stream out.
     NoDone = "no-done";
     /// Ends lines with CR LF.

@@ -20,6 +20,7 @@ mod options;
 mod profile;
 mod refusal;
 mod reply;
+mod respond;
 mod routes;
 mod stream;
 mod usage;

@@ -81,6 +81,9 @@ pub struct Options {
     pub model: String,
     /// Whether another model name is refused.
     pub strict_model: bool,
+    /// Requests let in within any minute of the server's clock; more are
+    /// refused with 429 and the seconds to wait.
+    pub requests_per_minute: Option<u32>,
     /// Key that requests must bring.
     pub api_key: Option<String>,
     /// Cache model, where not the profile's.
@@ -104,6 +107,7 @@ impl Default for Options {
             speed: Speed::default(),
             model: "simulated".to_owned(),
             strict_model: false,
+            requests_per_minute: None,
             api_key: None,
             cache_model: None,
             lifetime: None,

@@ -18,6 +18,8 @@ pub enum Habit {
     OpenAiOld,
     /// Anthropic.
     Anthropic,
+    /// Gemini: a count of nothing is left out.
+    Gemini,
     /// DeepSeek: hit and miss counts beside the usual ones.
     DeepSeek,
     /// SGLang with `--enable-cache-report`: no details on a miss.
@@ -122,6 +124,14 @@ pub static PROFILES: &[Profile] = &[
         habit: Habit::Anthropic,
         lifetime: Some(Duration::from_mins(5)),
         context: 200_000,
+    },
+    Profile {
+        name: "gemini",
+        about: "Gemini's implicit cache: any prefix from 2,048 tokens, without a guarantee",
+        model: "steps:1,min=2048",
+        habit: Habit::Gemini,
+        lifetime: None,
+        context: 1_048_576,
     },
     Profile {
         name: "deepseek",

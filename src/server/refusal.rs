@@ -28,6 +28,8 @@ pub(super) enum Refusal {
     Salt,
     /// No key, or a wrong one.
     Unauthorized,
+    /// More requests than are let in.
+    Limited { wait_s: u64 },
     /// A fault that was asked for.
     Injected { status: u16 },
 }
@@ -42,6 +44,7 @@ impl Refusal {
             | Self::Salt => 400,
             Self::Model { .. } => 404,
             Self::Unauthorized => 401,
+            Self::Limited { .. } => 429,
             Self::Injected { status } => *status,
         }
     }
@@ -69,9 +72,8 @@ impl Refusal {
             ),
             Self::Salt => "cache_salt must be a non-empty string if provided".to_owned(),
             Self::Unauthorized => "Unauthorized".to_owned(),
-            Self::Injected { status: 429 } => {
-                "Rate limit reached; try again in 1 second".to_owned()
-            }
+            Self::Limited { wait_s } => format!("Rate limit reached; try again in {wait_s} s"),
+            Self::Injected { status: 429 } => "Rate limit reached; try again in 1 s".to_owned(),
             Self::Injected { status: 529 } => "Overloaded".to_owned(),
             Self::Injected { status } => format!("simulated failure {status}"),
         }
@@ -83,7 +85,7 @@ impl Refusal {
             Self::Overflow { .. } | Self::MaxTokens { .. } | Self::Salt => "BadRequestError",
             Self::Model { .. } => "NotFoundError",
             Self::Unauthorized => "Unauthorized",
-            Self::Injected { status: 429 } => "TooManyRequests",
+            Self::Limited { .. } | Self::Injected { status: 429 } => "TooManyRequests",
             Self::Injected { .. } => "InternalServerError",
         }
     }
@@ -148,6 +150,9 @@ impl Refusal {
                 "type": "error",
                 "error": {"type": self.api_kind(), "message": message},
             }),
+            Habit::Gemini => json!({"error": {
+                "code": status, "message": message, "status": self.gemini_status(),
+            }}),
             Habit::OpenAi | Habit::OpenAiOld | Habit::DeepSeek => json!({"error": {
                 "message": message, "type": self.api_kind(),
                 "param": self.parameter(), "code": self.openai_code(),
@@ -159,9 +164,20 @@ impl Refusal {
         match self {
             Self::Overflow { .. } => "ContextWindowExceededError",
             Self::Unauthorized => "AuthenticationError",
-            Self::Injected { status: 429 } => "RateLimitError",
+            Self::Limited { .. } | Self::Injected { status: 429 } => "RateLimitError",
             Self::Injected { .. } => "InternalServerError",
             _ => "BadRequestError",
+        }
+    }
+
+    fn gemini_status(&self) -> &'static str {
+        match self.status() {
+            401 => "UNAUTHENTICATED",
+            404 => "NOT_FOUND",
+            429 => "RESOURCE_EXHAUSTED",
+            503 | 529 => "UNAVAILABLE",
+            500.. => "INTERNAL",
+            _ => "INVALID_ARGUMENT",
         }
     }
 
@@ -170,7 +186,9 @@ impl Refusal {
             Self::Overflow { .. } => json!("context_length_exceeded"),
             Self::Unauthorized => json!("invalid_api_key"),
             Self::Model { .. } => json!("model_not_found"),
-            Self::Injected { status: 429 } => json!("rate_limit_exceeded"),
+            Self::Limited { .. } | Self::Injected { status: 429 } => {
+                json!("rate_limit_exceeded")
+            }
             _ => Value::Null,
         }
     }
@@ -183,9 +201,14 @@ impl Refusal {
             StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let json = header::HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, json);
-        if self.status() == 429 {
-            let one = header::HeaderValue::from_static("1");
-            response.headers_mut().insert(header::RETRY_AFTER, one);
+        let wait_s = match self {
+            Self::Limited { wait_s } => Some(*wait_s),
+            Self::Injected { status: 429 } => Some(1),
+            _ => None,
+        };
+        if let Some(wait_s) = wait_s {
+            let value = header::HeaderValue::from(wait_s);
+            response.headers_mut().insert(header::RETRY_AFTER, value);
         }
         response
     }

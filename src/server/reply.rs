@@ -15,7 +15,7 @@ const WORDS: &[&str] = &[
     " of", " short", " words", " that", " no", " model", " has", " written", " so", " its",
     " meaning", " does", " not", " matter", " only", " time", " length", " count", " each", " one",
     " will", " come", " back", " as", " same", " token", " when", " you", " send", " this",
-    " again", " in", " next", " turn",
+    " again", " in", " next", " turn", " für", " más", " não", " à",
 ];
 
 /// Ids of [`WORDS`], loaded with the vocabulary.

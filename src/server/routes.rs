@@ -3,32 +3,29 @@
 use super::admin;
 use super::ask::{Ask, Dialect};
 use super::engine::{Engine, Job};
-use super::faults::{Fault, Faults};
+use super::faults::Faults;
 use super::options::Options;
 use super::profile::Habit;
 use super::refusal::Refusal;
-use super::stream::{Ending, Sending, Style, token_at};
-use super::usage::Counts;
-use super::wire::{Answer, Due};
+use super::respond::{json_response, respond};
 use super::{FINGERPRINT, SIMULATED};
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::middleware::map_response;
 use axum::routing::{get, post};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::time::{Instant, sleep_until};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Largest body that is read.
 const BODY_LIMIT: usize = 256 << 20;
 
-/// A fixed day: an answer must not depend on when it was given.
-const CREATED_S: u64 = 1_796_000_000;
+const MINUTE_MS: i64 = 60_000;
 
 /// What all handlers share.
 #[derive(Debug)]
@@ -37,10 +34,13 @@ pub(super) struct Shared {
     pub(super) model: String,
     strict_model: bool,
     api_key: Option<String>,
-    faults: Faults,
+    pub(super) faults: Faults,
+    requests_per_minute: Option<u32>,
+    /// When the requests of the last minute were let in, oldest first.
+    recent_ms: Mutex<VecDeque<i64>>,
     /// Requests so far, refused ones too; decides whose turn a fault is.
     count: AtomicU64,
-    stop: CancellationToken,
+    pub(super) stop: CancellationToken,
     tasks: TaskTracker,
 }
 
@@ -57,6 +57,8 @@ impl Shared {
             strict_model: options.strict_model,
             api_key: options.api_key,
             faults: options.faults,
+            requests_per_minute: options.requests_per_minute,
+            recent_ms: Mutex::default(),
             count: AtomicU64::new(0),
             stop,
             tasks,
@@ -76,7 +78,32 @@ impl Shared {
         let given = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let bearer = given("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let plain = given("x-api-key").filter(|_| self.habit() != Habit::Vllm);
-        bearer == Some(key) || plain == Some(key)
+        let google = given("x-goog-api-key").filter(|_| self.habit() == Habit::Gemini);
+        [bearer, plain, google].contains(&Some(key))
+    }
+
+    /// Lets a request in, unless the minute is full.
+    fn within_limit(&self) -> Result<(), Refusal> {
+        let Some(limit) = self.requests_per_minute else {
+            return Ok(());
+        };
+        let now_ms = self.engine.now_ms();
+        let mut recent = self
+            .recent_ms
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        while recent.front().is_some_and(|&at| at <= now_ms - MINUTE_MS) {
+            recent.pop_front();
+        }
+        if recent.len() < limit as usize {
+            recent.push_back(now_ms);
+            return Ok(());
+        }
+        let oldest = recent.front().copied().unwrap_or(now_ms);
+        let wait_ms = u64::try_from(oldest + MINUTE_MS - now_ms).unwrap_or(0);
+        Err(Refusal::Limited {
+            wait_s: wait_ms.div_ceil(1_000),
+        })
     }
 
     /// Reads a body off the workers: tokenising a long prompt takes a while.
@@ -95,6 +122,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/v1/chat/completions", post(chat))
         .route("/v1/messages", post(messages))
         .route("/v1/responses", post(responses))
+        .route("/v1beta/models/{call}", post(gemini))
         .route("/v1/messages/count_tokens", post(admin::count_tokens))
         .route("/v1/models", get(admin::models))
         .route("/tokenize", post(admin::tokenize))
@@ -125,15 +153,51 @@ async fn responses(state: State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -
     answered(state.0, Dialect::Responses, headers, body).await
 }
 
+/// Model and manner of answer stand in the path: `MODEL:streamGenerateContent`.
+async fn gemini(
+    state: State<Arc<Shared>>,
+    Path(call): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let stream = match call.rsplit_once(':') {
+        Some((_, "generateContent")) => false,
+        Some((_, "streamGenerateContent")) => true,
+        _ => return admin::not_found(state).await,
+    };
+    let model = call.rsplit_once(':').map(|(model, _)| model.to_owned());
+    let fill = move |ask: &mut Ask| {
+        ask.model = model;
+        ask.stream = stream;
+    };
+    answer_to(state.0, Dialect::Gemini, headers, body, fill).await
+}
+
 async fn answered(
     shared: Arc<Shared>,
     dialect: Dialect,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
+    answer_to(shared, dialect, headers, body, |_whole| ()).await
+}
+
+/// Answers a request; `fill` adds to the body what stood elsewhere.
+async fn answer_to(
+    shared: Arc<Shared>,
+    dialect: Dialect,
+    headers: HeaderMap,
+    body: Bytes,
+    fill: impl FnOnce(&mut Ask) + Send + 'static,
+) -> Response<Body> {
     let arrived = Instant::now();
     let number = shared.count.fetch_add(1, Ordering::Relaxed) + 1;
-    match admitted(&shared, dialect, &headers, body, number).await {
+    let read = move || {
+        let mut ask = Ask::read(dialect, &body)?;
+        fill(&mut ask);
+        Ok(ask)
+    };
+    match admitted(&shared, &headers, number, read).await {
         Ok((ask, job)) => respond(&shared, dialect, &ask, job, number, arrived).await,
         Err(refusal) => refusal.response(shared.habit(), dialect),
     }
@@ -142,21 +206,21 @@ async fn answered(
 /// Reads a request and lets it in, unless it is refused.
 async fn admitted(
     shared: &Shared,
-    dialect: Dialect,
     headers: &HeaderMap,
-    body: Bytes,
     number: u64,
+    read: impl FnOnce() -> Result<Ask, Refusal> + Send + 'static,
 ) -> Result<(Ask, Job), Refusal> {
     if !shared.authorized(headers) {
         return Err(Refusal::Unauthorized);
     }
+    shared.within_limit()?;
     if let Some(status) = shared.faults.refusal(number) {
         return Err(Refusal::Injected { status });
     }
     let served = shared.strict_model.then(|| shared.model.clone());
     let engine = Arc::clone(&shared.engine);
     let work = move || {
-        let ask = Ask::read(dialect, &body)?;
+        let ask = read()?;
         match (&ask.model, served) {
             (Some(name), Some(served)) if *name != served => Err(Refusal::Model {
                 name: name.clone(),
@@ -166,116 +230,6 @@ async fn admitted(
         }
     };
     shared.blocking(work).await
-}
-
-async fn respond(
-    shared: &Shared,
-    dialect: Dialect,
-    ask: &Ask,
-    mut job: Job,
-    number: u64,
-    arrived: Instant,
-) -> Response<Body> {
-    let has = |fault| shared.faults.has(fault, number);
-    if has(Fault::Slow) {
-        job.prefill = job.prefill.saturating_mul(10);
-        job.per_token = job.per_token.saturating_mul(10);
-    }
-    let answer = answer(shared, dialect, ask, &job, number);
-    if ask.stream {
-        return sending(shared, &answer, job, number, arrived).response();
-    }
-    let last = job.words.len().saturating_sub(1);
-    let end = token_at(job.prefill, job.per_token, last);
-    let whole = sleep_until(arrived + end);
-    let stopped = shared.stop.run_until_cancelled(whole).await.is_none();
-    if stopped || has(Fault::Hang) {
-        shared.stop.cancelled().await;
-    }
-    job.ticket.finish();
-    json_response(answer.whole().to_string(), has(Fault::Cut))
-}
-
-/// A JSON body; with `cut`, half of it and then a broken connection.
-fn json_response(mut body: String, cut: bool) -> Response<Body> {
-    let json = HeaderValue::from_static("application/json");
-    let mut response = if cut {
-        body.truncate(body.len() / 2);
-        let half = Ok(Bytes::from(body));
-        let broken = Err(std::io::ErrorKind::ConnectionReset.into());
-        let parts: [std::io::Result<Bytes>; 2] = [half, broken];
-        Response::new(Body::from_stream(futures_util::stream::iter(parts)))
-    } else {
-        Response::new(Body::from(body))
-    };
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response
-}
-
-/// What will be said of a job.
-fn answer(shared: &Shared, dialect: Dialect, ask: &Ask, job: &Job, number: u64) -> Answer {
-    let has = |fault| shared.faults.has(fault, number);
-    let read = if has(Fault::OverReport) {
-        job.prompt + 10
-    } else {
-        job.read
-    };
-    Answer {
-        dialect,
-        habit: shared.habit(),
-        id: format!("{number:016x}"),
-        model: ask.model.clone().unwrap_or_else(|| shared.model.clone()),
-        created_s: CREATED_S,
-        words: job.words.clone(),
-        stopped: job.stopped,
-        counts: Counts {
-            prompt: job.prompt,
-            read,
-            created: job.created.unwrap_or(0),
-            output: job.words.len() as u64 + u64::from(job.stopped),
-            details: !has(Fault::NoDetails),
-        },
-        usage: (ask.usage || !ask.stream) && !has(Fault::NoUsage),
-        continuous: ask.continuous,
-        usage_on_finish: has(Fault::UsageOnFinish),
-        done: !has(Fault::NoDone),
-        role_gap: has(Fault::RoleGap),
-    }
-}
-
-/// A stream of the answer, with what is to go wrong in it.
-fn sending(shared: &Shared, answer: &Answer, job: Job, number: u64, arrived: Instant) -> Sending {
-    let has = |fault| shared.faults.has(fault, number);
-    let mut frames: VecDeque<_> = answer.frames().into();
-    let mut ending = Ending::Clean;
-    if has(Fault::Cut) || has(Fault::Hang) || has(Fault::StreamError) {
-        frames.truncate(frames.len() / 2);
-        let due = frames.back().map_or(Due::Start, |frame| frame.due);
-        if has(Fault::StreamError) {
-            frames.push_back(answer.failure(due));
-        } else if has(Fault::Cut) {
-            ending = Ending::Cut;
-        } else {
-            ending = Ending::Hang;
-        }
-    }
-    Sending {
-        frames,
-        arrived,
-        prefill: job.prefill,
-        per_token: job.per_token,
-        tokens: job.words.len(),
-        ticket: job.ticket,
-        style: Style {
-            crlf: has(Fault::Crlf),
-            comments: has(Fault::Comments),
-            no_space: has(Fault::NoSpace),
-            split: has(Fault::Split),
-        },
-        ending,
-        stop: shared.stop.clone(),
-        rest: None,
-    }
 }
 
 /// A JSON answer with this status, for the paths beside chat.

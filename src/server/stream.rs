@@ -68,6 +68,13 @@ pub(super) fn token_at(prefill: Duration, per_token: Duration, index: usize) -> 
     prefill.saturating_add(per_token.saturating_mul(index))
 }
 
+/// Where to cut a write in two: inside a character of several bytes if there is
+/// one, since that is where a reader goes wrong.
+fn middle(bytes: &[u8]) -> usize {
+    let inside = bytes.iter().position(|byte| byte & 0xC0 == 0x80);
+    inside.unwrap_or(bytes.len() / 2)
+}
+
 impl Sending {
     /// The answer whose body is this stream.
     pub(super) fn response(self) -> Response<Body> {
@@ -118,7 +125,7 @@ impl Sending {
         }
         let mut bytes = Bytes::from(text);
         if self.style.split {
-            self.rest = Some(bytes.split_off(bytes.len() / 2));
+            self.rest = Some(bytes.split_off(middle(&bytes)));
         }
         Some((Ok(bytes), self))
     }
@@ -159,6 +166,13 @@ mod tests {
             split: false,
         };
         assert_eq!(write(style), ": ping\r\n\r\nevent:ping\r\ndata:{}\r\n\r\n");
+    }
+
+    #[test]
+    fn a_write_is_cut_inside_a_character_if_it_can_be() {
+        assert_eq!(middle("abcd".as_bytes()), 2);
+        assert_eq!(middle("abc für".as_bytes()), 6);
+        assert_eq!(middle(b""), 0);
     }
 
     #[test]

@@ -22,6 +22,7 @@ impl Counts {
             Dialect::Chat => self.chat(habit, streamed),
             Dialect::Messages => self.messages(habit),
             Dialect::Responses => self.responses(habit),
+            Dialect::Gemini => self.gemini(),
         }
     }
 
@@ -72,7 +73,7 @@ impl Counts {
             Habit::OpenAi => Some(json!({
                 "cached_tokens": read, "cache_write_tokens": self.created, "audio_tokens": 0,
             })),
-            Habit::Sglang if read == 0 => None,
+            Habit::Sglang | Habit::Gemini if read == 0 => None,
             _ => Some(json!({"cached_tokens": read})),
         }
     }
@@ -114,6 +115,18 @@ impl Counts {
             put("cache_creation", split);
         }
         Value::Object(usage)
+    }
+
+    fn gemini(&self) -> Value {
+        let mut usage = json!({
+            "promptTokenCount": self.prompt,
+            "candidatesTokenCount": self.output,
+            "totalTokenCount": self.prompt + self.output,
+        });
+        if self.details && self.read > 0 {
+            usage["cachedContentTokenCount"] = json!(self.read);
+        }
+        usage
     }
 
     fn responses(&self, habit: Habit) -> Value {

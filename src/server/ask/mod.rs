@@ -7,6 +7,7 @@
 //! are ignored, as servers do.
 
 mod chat;
+mod gemini;
 mod messages;
 mod parts;
 mod responses;
@@ -25,6 +26,8 @@ pub(super) enum Dialect {
     Messages,
     /// `/v1/responses`.
     Responses,
+    /// `/v1beta/models/MODEL:generateContent`.
+    Gemini,
 }
 
 /// One message as the template renders it.
@@ -79,6 +82,7 @@ impl Ask {
             Dialect::Chat => chat::read(body),
             Dialect::Messages => messages::read(body),
             Dialect::Responses => responses::read(body),
+            Dialect::Gemini => gemini::read(body),
         }?;
         if ask.salt.as_deref() == Some("") {
             return Err(Refusal::Salt);

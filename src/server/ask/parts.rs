@@ -76,7 +76,7 @@ impl<'a> Content<'a> {
 pub(super) struct Tool<'a> {
     /// Chat nests the definition; the others do not.
     #[serde(default, borrow)]
-    pub(super) function: Option<Box<Tool<'a>>>,
+    pub(super) function: Option<Box<Self>>,
     #[serde(default, borrow)]
     name: Cow<'a, str>,
     #[serde(default, borrow)]

@@ -78,6 +78,25 @@ fn a_responses_body_becomes_messages() {
 }
 
 #[test]
+fn a_gemini_body_becomes_messages() {
+    let body = r#"{"systemInstruction":{"parts":[{"text":"Be brief."}]},
+        "tools":[{"functionDeclarations":[{"name":"find","description":"Finds.","parameters":{"b":1}}]}],
+        "contents":[{"role":"user","parts":[{"text":"One "},{"text":"two"}]},
+            {"role":"model","parts":[{"text":"Let me."},{"functionCall":{"name":"find","args":{"q":1}}}]},
+            {"role":"user","parts":[{"functionResponse":{"name":"find","response":{"result":"found"}}}]}]}"#;
+    assert_eq!(
+        said(Dialect::Gemini, body),
+        [
+            plain("tools", r#"findFinds.{"b":1}"#),
+            plain("system", "Be brief."),
+            plain("user", "One two"),
+            plain("assistant", r#"Let me.find{"q":1}"#),
+            plain("tool", "found"),
+        ]
+    );
+}
+
+#[test]
 fn a_marker_at_the_top_stands_behind_the_last_block() {
     let body = r#"{"max_tokens":1,"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":"Hi"}]}"#;
     let marked = ("user", "Hi".to_owned(), vec![2]);
@@ -96,7 +115,7 @@ fn what_is_wrong_with_a_body_is_said() {
     assert_eq!(read(Dialect::Chat, body), Refusal::Salt);
     for body in [
         "{\n \"messages\":,",
-        "[]",
+        "[7]",
         "",
         r#"{"messages":[{"role":"user","content":7}]}"#,
     ] {

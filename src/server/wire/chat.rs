@@ -32,6 +32,12 @@ pub(super) fn whole(answer: &Answer) -> Value {
         }],
         "system_fingerprint": FINGERPRINT,
     });
+    if answer.reasoning > 0 {
+        let (thought, said) = answer.words.split_at(answer.reasoning);
+        let message = &mut body["choices"][0]["message"];
+        message["reasoning_content"] = json!(thought.concat());
+        message["content"] = json!(said.concat());
+    }
     if answer.usage {
         body["usage"] = answer.usage(false);
     }
@@ -84,7 +90,11 @@ pub(super) fn frames(answer: &Answer) -> Vec<Frame> {
     let mut tokens = 0;
     for (index, word) in answer.words.iter().enumerate() {
         tokens += 1;
-        let delta = json!({"content": word});
+        let delta = if index < answer.reasoning {
+            json!({"reasoning_content": word})
+        } else {
+            json!({"content": word})
+        };
         push(Due::Token(index), choice(answer, &delta, None), tokens);
     }
     let mut last = choice(answer, &json!({}), Some(finish(answer)));

@@ -4,6 +4,7 @@
 //! when it is due. The text is written by hand and never by `provider`.
 
 mod chat;
+mod gemini;
 mod messages;
 mod responses;
 
@@ -33,7 +34,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    fn new(due: Due, data: impl Into<String>) -> Self {
+    pub(super) fn new(due: Due, data: impl Into<String>) -> Self {
         Self {
             due,
             event: None,
@@ -65,6 +66,8 @@ pub(super) struct Answer {
     /// Whether the answer ended by itself; else at the limit.
     pub(super) stopped: bool,
     pub(super) counts: Counts,
+    /// How many of the words are reasoning, in chat answers.
+    pub(super) reasoning: usize,
     /// Whether usage is sent.
     pub(super) usage: bool,
     /// Whether every chunk of a stream has it.
@@ -84,6 +87,7 @@ impl Answer {
             Dialect::Chat => chat::whole(self),
             Dialect::Messages => messages::whole(self),
             Dialect::Responses => responses::whole(self),
+            Dialect::Gemini => gemini::whole(self),
         }
     }
 
@@ -93,6 +97,7 @@ impl Answer {
             Dialect::Chat => chat::frames(self),
             Dialect::Messages => messages::frames(self),
             Dialect::Responses => responses::frames(self),
+            Dialect::Gemini => gemini::frames(self),
         }
     }
 
@@ -102,6 +107,7 @@ impl Answer {
             Dialect::Chat => chat::failure(due),
             Dialect::Messages => messages::failure(due),
             Dialect::Responses => responses::failure(due),
+            Dialect::Gemini => gemini::failure(due),
         }
     }
 
