@@ -177,7 +177,7 @@ impl Check {
     fn sensible(&self, file: &ConfigurationFile) -> Result<(), ScenarioError> {
         if let Some(external) = &file.external {
             let External { command, timeout_s } = &external.value;
-            let said = if command.first().is_none_or(|program| program.is_empty()) {
+            let said = if command.first().is_none_or(String::is_empty) {
                 "names no program in `command`"
             } else if *timeout_s == 0 {
                 "has a `timeout_s` of 0"
