@@ -1,6 +1,7 @@
 //! Configurations of the scenario's own.
 
 use super::Check;
+use crate::context::configuration::External;
 use crate::context::{Options, STRATEGIES};
 use crate::scenario::error::{Mistake, ScenarioError};
 use crate::scenario::load::grammar::ConfigurationFile;
@@ -82,6 +83,7 @@ impl Check {
         let base = self.built_in(&file.base)?;
         self.only(file, base)?;
         self.needed(file, base, place)?;
+        self.sensible(file)?;
         let raw = match &file.raw {
             None => None,
             Some(path) => Some(
@@ -169,6 +171,30 @@ impl Check {
             _ => return Ok(()),
         };
         Err(self.error(place, Mistake::Missing { name }))
+    }
+
+    /// Refuses values that could only fail later.
+    fn sensible(&self, file: &ConfigurationFile) -> Result<(), ScenarioError> {
+        if let Some(external) = &file.external {
+            let External { command, timeout_s } = &external.value;
+            let said = if command.first().is_none_or(String::is_empty) {
+                "names no program in `command`"
+            } else if *timeout_s == 0 {
+                "has a `timeout_s` of 0"
+            } else {
+                ""
+            };
+            if !said.is_empty() {
+                return Err(self.error(&external.place, Mistake::value("`external`", said)));
+            }
+        }
+        match &file.window {
+            Some(window) if window.value == 0 => Err(self.error(
+                &window.place,
+                Mistake::value("`window`", "must be at least 1"),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The name in a `configuration` step.

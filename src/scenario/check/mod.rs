@@ -139,9 +139,14 @@ impl Check {
             None => TimeZone::UTC,
         };
         let text = start.as_ref().map_or(START, |start| start.value.trim());
-        let at = text
-            .parse::<DateTime>()
-            .ok()
+        // The parser would read over an offset; here the zone says where.
+        let local = |text: &&str| {
+            text.chars()
+                .all(|c| c.is_ascii_digit() || "-:. Tt".contains(c))
+        };
+        let at = Some(text)
+            .filter(local)
+            .and_then(|text| text.parse::<DateTime>().ok())
             .filter(|local| local.year() >= 1970)
             .and_then(|local| local.to_zoned_datetime(zone.clone()).ok());
         match (at, start) {

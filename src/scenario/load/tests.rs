@@ -312,3 +312,94 @@ fn finished_bodies_and_builders_stand_in_configurations() {
         Some(folder.path().join("bodies.jsonl"))
     );
 }
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    let cases = [
+        (
+            "clock: {start: 2026-10-16T09:00+02:00}",
+            "`start` is no date and time",
+        ),
+        (
+            "clock: {start: 2026-13-01T09:00}",
+            "`start` is no date and time",
+        ),
+        ("group: a/b", "`group` holds a slash or a control character"),
+        ("notes: {../a.md: x}", "`../a.md` is no path of a note"),
+        (
+            "configurations: {m: {base: dev, window: 0}}",
+            "`window` must be at least 1",
+        ),
+        (
+            "configurations: {dev: {base: layered}}",
+            "built-in configuration `dev` exists already",
+        ),
+        ("configurations: {m: {base: raw}}", "`raw` is missing"),
+        (
+            "configurations: {m: {base: external, external: {command: []}}}",
+            "`external` names no program in `command`",
+        ),
+        (
+            "system: {generate: {tokens: 0}}",
+            "`tokens` must be at least 1",
+        ),
+        (
+            "system: {}",
+            "a text needs exactly one of `file` or `generate`",
+        ),
+    ];
+    for (line, expected) in cases {
+        let text = format!("scenario: a\n{line}\nsteps: [{{user: {{text: Hi}}}}]\n");
+        let error = parsed(&text).expect_err(line);
+        assert_eq!(error.to_string(), expected, "{line}");
+    }
+}
+
+#[test]
+fn steps_that_make_no_sense_are_refused() {
+    let cases = [
+        ("set: {}", "`set` names no source"),
+        ("memory: {}", "`memory` edits nothing"),
+        ("user: {text: ''}", "`text` is empty"),
+        ("user: {text: Hi, reply: ''}", "`reply` is empty"),
+        ("user: {text: Hi, attach: [{tag: x}]}", "unknown tag `x`"),
+        ("user: {text: Hi, attach: [{url: u}]}", "unknown page `u`"),
+        (
+            "user: {text: Hi, attach: [{note: n.md, url: u}]}",
+            "an attachment needs exactly one kind",
+        ),
+        (
+            "user: {text: Hi, attach: [{selection: {note: n.md, lines: 2-9}}]}",
+            "`n.md` has no line 9: it ends at line 1",
+        ),
+        (
+            "user: {text: Hi, tool_calls: [{calls: []}]}",
+            "`calls` are empty",
+        ),
+        (
+            "user: {text: Hi, tool_calls: [{calls: [{name: t, args: [1], result: r}]}]}",
+            "`args` are neither a map nor a JSON object",
+        ),
+        ("note: {n.md: {move: n.md}}", "note `n.md` exists already"),
+        (
+            "new_chat: {}\n  - regenerate: {turn: 1}",
+            "turn 1 cannot be meant: nothing has been sent in this chat yet",
+        ),
+        (
+            "branch: {from: 0}",
+            "turn 0 does not exist: turns are counted from 1",
+        ),
+        ("configuration: layerd", "unknown configuration `layerd`"),
+        (
+            "wait: 3650d\n  - wait: 3650d\n  - wait: 20y",
+            "the duration `20y` has an unknown unit `y`",
+        ),
+    ];
+    for (step, expected) in cases {
+        let text = format!(
+            "scenario: a\nnotes: {{n.md: x}}\nsteps:\n  - user: {{text: Hi}}\n  - {step}\n"
+        );
+        let error = parsed(&text).expect_err(step);
+        assert_eq!(error.to_string(), expected, "{step}");
+    }
+}
