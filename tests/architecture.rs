@@ -1,6 +1,9 @@
 //! Holds the arrows between modules: each may use only those before it.
 
-#![expect(clippy::expect_used, reason = "a test that cannot read the sources has to stop")]
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot read the sources has to stop"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,8 +64,10 @@ const IMPURE: &[&str] = &[
 ];
 
 /// Crates that only one place may name, so that they can be replaced.
-const SINGLE: &[(&str, &[&str])] =
-    &[("plotters::", &["chart/render"]), ("serde_saphyr", &["scenario/", "cli/targets"])];
+const SINGLE: &[(&str, &[&str])] = &[
+    ("plotters::", &["chart/render"]),
+    ("serde_saphyr", &["scenario/", "cli/targets"]),
+];
 
 fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("source folder") {
@@ -87,7 +92,11 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn used_modules(line: &str) -> impl Iterator<Item = &str> {
     line.split("crate::").skip(1).flat_map(|rest| {
         let rest = rest.strip_prefix('{').map_or_else(
-            || rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or(""),
+            || {
+                rest.split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .next()
+                    .unwrap_or("")
+            },
             |group| group,
         );
         rest.split([',', '{', '}']).map(str::trim)
@@ -101,24 +110,39 @@ fn position(module: &str) -> Option<usize> {
 fn faults_of(relative: &str, text: &str) -> Vec<String> {
     let module = relative.split(['/', '.']).next().unwrap_or("");
     let is_test = relative.contains("tests") || relative.contains("testing");
-    let Some(own) = position(module).filter(|_| !is_test) else { return Vec::new() };
+    let Some(own) = position(module).filter(|_| !is_test) else {
+        return Vec::new();
+    };
     let mut faults = Vec::new();
     for (line, content) in code(text) {
         for used in used_modules(content) {
             let name = used.split("::").next().unwrap_or("");
-            let Some(other) = position(name) else { continue };
-            let banned = FORBIDDEN.iter().any(|(from, to)| *from == module && to.contains(&name));
+            let Some(other) = position(name) else {
+                continue;
+            };
+            let banned = FORBIDDEN
+                .iter()
+                .any(|(from, to)| *from == module && to.contains(&name));
             if other > own || banned {
-                faults.push(format!("src/{relative}:{line}: `{module}` must not use `{name}`"));
+                faults.push(format!(
+                    "src/{relative}:{line}: `{module}` must not use `{name}`"
+                ));
             }
         }
-        for word in IMPURE.iter().filter(|word| PURE.contains(&module) && content.contains(**word)) {
-            faults.push(format!("src/{relative}:{line}: `{module}` is pure, `{word}` is not"));
+        for word in IMPURE
+            .iter()
+            .filter(|word| PURE.contains(&module) && content.contains(**word))
+        {
+            faults.push(format!(
+                "src/{relative}:{line}: `{module}` is pure, `{word}` is not"
+            ));
         }
         for (word, homes) in SINGLE {
             let at_home = homes.iter().any(|home| relative.starts_with(home));
             if content.contains(word) && !at_home {
-                faults.push(format!("src/{relative}:{line}: only {homes:?} may name `{word}`"));
+                faults.push(format!(
+                    "src/{relative}:{line}: only {homes:?} may name `{word}`"
+                ));
             }
         }
     }
@@ -133,8 +157,15 @@ fn every_arrow_points_down() {
     assert!(files.len() > ORDER.len(), "the sources were not found");
     let mut faults = Vec::new();
     for file in files {
-        let relative = file.strip_prefix(&root).expect("below src").to_string_lossy().into_owned();
-        faults.extend(faults_of(&relative, &fs::read_to_string(&file).expect("source file")));
+        let relative = file
+            .strip_prefix(&root)
+            .expect("below src")
+            .to_string_lossy()
+            .into_owned();
+        faults.extend(faults_of(
+            &relative,
+            &fs::read_to_string(&file).expect("source file"),
+        ));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -146,11 +177,19 @@ fn a_wrong_arrow_is_seen() {
         ("chat/a.rs", "use crate::units::Tokens;", false),
         ("chat/a.rs", "// crate::cli", false),
         ("load/a.rs", "use crate::analysis::summary;", true),
-        ("server/a.rs", "use crate::{chat::Text, transport::Client};", true),
+        (
+            "server/a.rs",
+            "use crate::{chat::Text, transport::Client};",
+            true,
+        ),
         ("cache/a.rs", "let now = tokio::time::Instant::now();", true),
         ("report/a.rs", "use plotters::prelude::*;", true),
     ];
     for (file, line, expected) in cases {
-        assert_eq!(!faults_of(file, line).is_empty(), expected, "{file}: {line}");
+        assert_eq!(
+            !faults_of(file, line).is_empty(),
+            expected,
+            "{file}: {line}"
+        );
     }
 }

@@ -35,7 +35,11 @@ impl Process {
         };
         let mut child = Command::new(program)
             .args(arguments)
-            .current_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
+            .current_dir(if folder.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                folder
+            })
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -50,7 +54,13 @@ impl Process {
             Some(stdout) => read_lines(stdout),
             None => return Err(format!("`{program}` has no output")),
         };
-        Ok(Self { child, requests, lines, said, timeout })
+        Ok(Self {
+            child,
+            requests,
+            lines,
+            said,
+            timeout,
+        })
     }
 
     /// What the process wrote to stderr last, as the end of a sentence.
@@ -59,7 +69,13 @@ impl Process {
         if said.is_empty() {
             return String::new();
         }
-        format!("; it said: {}", said.iter().map(String::as_str).collect::<Vec<_>>().join(" / "))
+        format!(
+            "; it said: {}",
+            said.iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(" / ")
+        )
     }
 
     fn ended(&mut self) -> String {
@@ -74,13 +90,22 @@ impl Process {
 impl Builder for Process {
     fn ask(&mut self, line: &str) -> Result<String, String> {
         // A writer that is gone shows in the answer that does not come.
-        let _gone = self.requests.as_ref().map(|requests| requests.send(line.to_owned()));
+        let _gone = self
+            .requests
+            .as_ref()
+            .map(|requests| requests.send(line.to_owned()));
         match self.lines.recv_timeout(self.timeout) {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(format!("wrote something unreadable: {error}{}", self.last_words())),
+            Ok(Err(error)) => Err(format!(
+                "wrote something unreadable: {error}{}",
+                self.last_words()
+            )),
             Err(RecvTimeoutError::Timeout) => {
                 let seconds = self.timeout.as_secs();
-                Err(format!("did not answer within {seconds} s{}", self.last_words()))
+                Err(format!(
+                    "did not answer within {seconds} s{}",
+                    self.last_words()
+                ))
             }
             Err(RecvTimeoutError::Disconnected) => {
                 // The last words travel on another pipe; the exit status comes when both are read.
@@ -106,7 +131,11 @@ fn write_lines(mut stdin: ChildStdin) -> SyncSender<String> {
     std::thread::spawn(move || {
         for mut line in receive {
             line.push('\n');
-            if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+            if stdin
+                .write_all(line.as_bytes())
+                .and_then(|()| stdin.flush())
+                .is_err()
+            {
                 return;
             }
         }
@@ -184,7 +213,9 @@ mod tests {
     #[test]
     fn a_missing_program_is_named() {
         let command = ["no-such-builder".to_owned()];
-        let error = Process::start(&command, Path::new(""), Duration::from_secs(1)).err().unwrap();
+        let error = Process::start(&command, Path::new(""), Duration::from_secs(1))
+            .err()
+            .unwrap();
         assert!(error.contains("`no-such-builder`"), "{error}");
     }
 }

@@ -20,7 +20,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             Ok(scenario) => {
                 let steps = scenario.steps.len();
                 let plural = if steps == 1 { "" } else { "s" };
-                let line = format!("{}: ok, `{}`, {steps} step{plural}\n", path.display(), scenario.name);
+                let line = format!(
+                    "{}: ok, `{}`, {steps} step{plural}\n",
+                    path.display(),
+                    scenario.name
+                );
                 output::data(&line)?;
                 if let Some(other) = seen.insert(scenario.name.clone(), path.clone()) {
                     wrong += 1;
@@ -34,5 +38,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             }
         }
     }
-    Ok(if wrong == 0 { Exit::Done } else { Exit::WrongInput })
+    Ok(if wrong == 0 {
+        Exit::Done
+    } else {
+        Exit::WrongInput
+    })
 }

@@ -22,7 +22,7 @@ pub(super) struct Files {
 
     /// Let scenarios name files outside their own folder
     #[arg(long)]
-    pub(super) allow_outside: bool,
+    pub(super) outside_folder: bool,
 }
 
 impl Files {
@@ -41,7 +41,9 @@ impl Files {
 
     /// Reads and checks one file.
     pub(super) fn load(&self, path: &Path) -> Result<Scenario, Failure> {
-        let options = LoadOptions { outside_folder: self.allow_outside };
+        let options = LoadOptions {
+            outside_folder: self.outside_folder,
+        };
         crate::scenario::load(path, &options).map_err(|error: ScenarioError| Failure::input(error))
     }
 
@@ -71,12 +73,19 @@ impl Files {
 fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let unreadable = |error| {
         let folder = folder.display();
-        Failure::new(Exit::WrongInput, format!("cannot read folder `{folder}`: {error}"), None)
+        Failure::new(
+            Exit::WrongInput,
+            format!("cannot read folder `{folder}`: {error}"),
+            None,
+        )
     };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "yaml" || extension == "yml")
+        {
             files.push(path);
         }
     }
@@ -114,7 +123,10 @@ impl Configurations {
     /// The names that were chosen, or the default ones.
     pub(super) fn chosen(&self) -> Vec<String> {
         if self.names.is_empty() {
-            DEFAULT_CONFIGURATIONS.iter().map(|name| (*name).to_owned()).collect()
+            DEFAULT_CONFIGURATIONS
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect()
         } else {
             self.names.clone()
         }

@@ -47,14 +47,20 @@ pub struct Failure {
 impl Failure {
     /// Wrong input, told by a diagnostic of its own.
     pub fn input(error: impl miette::Diagnostic + Send + Sync + 'static) -> Self {
-        Self { exit: Exit::WrongInput, report: miette::Report::new(error) }
+        Self {
+            exit: Exit::WrongInput,
+            report: miette::Report::new(error),
+        }
     }
 
     /// An end with a message and, where there is one, the way out.
     pub fn new(exit: Exit, message: impl fmt::Display, help: Option<String>) -> Self {
         let mut diagnostic = miette::MietteDiagnostic::new(message.to_string());
         diagnostic.help = help;
-        Self { exit, report: diagnostic.into() }
+        Self {
+            exit,
+            report: diagnostic.into(),
+        }
     }
 
     /// Wrong input, with a message and the way out.

@@ -30,7 +30,7 @@ pub struct Arguments {
 
     /// Let scenarios name files outside their own folder
     #[arg(long)]
-    allow_outside: bool,
+    outside_folder: bool,
 
     /// How the cache works, for scenarios (see `list cache-models`)
     #[arg(long, value_name = "MODEL", default_value = "blocks:16")]
@@ -49,36 +49,57 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn explain_run(dir: &Path) -> Result<(), Failure> {
-    let contents = Run::read(dir).and_then(Run::contents).map_err(super::report::unreadable)?;
+    let contents = Run::read(dir)
+        .and_then(Run::contents)
+        .map_err(super::report::unreadable)?;
     let bounds = super::report::bounds_of(&contents)?;
     let by_key: HashMap<_, _> = bounds.iter().map(|bound| (bound.key(), bound)).collect();
     let mut conversations: Vec<(Arc<str>, Vec<(&RequestRecord, &BoundRecord)>)> = Vec::new();
     for record in &contents.requests {
-        let Some(bound) = by_key.get(&record.key()) else { continue };
-        match conversations.iter_mut().find(|(name, _)| *name == record.conversation) {
+        let Some(bound) = by_key.get(&record.key()) else {
+            continue;
+        };
+        match conversations
+            .iter_mut()
+            .find(|(name, _)| *name == record.conversation)
+        {
             Some((_, requests)) => requests.push((record, bound)),
             None => conversations.push((Arc::clone(&record.conversation), vec![(record, bound)])),
         }
     }
-    conversations.iter().try_for_each(|(name, requests)| output::data(&explained(name, requests)))
+    conversations
+        .iter()
+        .try_for_each(|(name, requests)| output::data(&explained(name, requests)))
 }
 
 fn explain_scenarios(arguments: &Arguments, path: &Path) -> Result<(), Failure> {
     let files = Files {
         scenarios: vec![path.to_owned()],
-        allow_outside: arguments.allow_outside,
+        outside_folder: arguments.outside_folder,
     };
     let cache = parse_model(&arguments.cache_model)?;
     let encoder: SharedEncoder = embedded();
-    let model = Model { cache: &cache, encoder: &encoder, lifetime_ms: None };
+    let model = Model {
+        cache: &cache,
+        encoder: &encoder,
+        lifetime_ms: None,
+    };
     for scenario in files.load_all()? {
         for name in arguments.configurations.chosen() {
             let configuration = arguments.configurations.find(&name, &scenario)?;
             let chosen = [configuration.clone()];
             let files = resources::Files::read(&scenario, &chosen, &arguments.configurations)?;
-            let (requests, _) =
-                predicted(&scenario, &configuration, Arc::new(files), &arguments.form, &model)?;
-            let pairs: Vec<_> = requests.iter().map(|one| (&one.record, &one.bound)).collect();
+            let (requests, _) = predicted(
+                &scenario,
+                &configuration,
+                Arc::new(files),
+                &arguments.form,
+                &model,
+            )?;
+            let pairs: Vec<_> = requests
+                .iter()
+                .map(|one| (&one.record, &one.bound))
+                .collect();
             output::data(&explained(&format!("{}/{name}", scenario.name), &pairs))?;
         }
     }
@@ -93,15 +114,24 @@ fn explained(name: &str, requests: &[(&RequestRecord, &BoundRecord)]) -> String 
         for event in &record.events {
             let _infallible = writeln!(out, "        {} (line {})", event.label, event.line);
         }
-        let total = bound.prompt.map_or_else(|| "-".to_owned(), |tokens| grouped(tokens.0));
-        let kept = bound.eligible.map_or_else(|| "-".to_owned(), |tokens| grouped(tokens.0));
-        let _infallible =
-            write!(out, "  {:>2}.{:<2} {total:>8} tokens, {kept:>8} repeat", record.turn, record.request);
+        let total = bound
+            .prompt
+            .map_or_else(|| "-".to_owned(), |tokens| grouped(tokens.0));
+        let kept = bound
+            .eligible
+            .map_or_else(|| "-".to_owned(), |tokens| grouped(tokens.0));
+        let _infallible = write!(
+            out,
+            "  {:>2}.{:<2} {total:>8} tokens, {kept:>8} repeat",
+            record.turn, record.request
+        );
         match &bound.broke {
             None => out.push_str("  goes on\n"),
             Some(broke) => {
                 lost += broke.lost.unwrap_or_default();
-                let behind = broke.lost.map_or_else(|| "unknown".to_owned(), |lost| lost.to_string());
+                let behind = broke
+                    .lost
+                    .map_or_else(|| "unknown".to_owned(), |lost| lost.to_string());
                 breaks += 1;
                 let _infallible = writeln!(
                     out,

@@ -3,7 +3,6 @@
 use super::exit::{Exit, Failure};
 use super::output;
 use crate::context::{registry, strategy};
-use serde_json::Value;
 use comfy_table::{ContentArrangement, Table, presets};
 
 /// List what can be named in scenarios and on the command line
@@ -40,16 +39,30 @@ struct Listing {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let listing = match arguments.what {
-        What::Configurations => pairs(strategy::STRATEGIES.iter().map(|kind| (kind.name, kind.about))),
-        What::Dialects => pairs(crate::provider::DIALECTS.iter().map(|one| (one.name(), one.about()))),
+        What::Configurations => pairs(
+            strategy::STRATEGIES
+                .iter()
+                .map(|kind| (kind.name, kind.about)),
+        ),
+        What::Dialects => pairs(
+            crate::provider::DIALECTS
+                .iter()
+                .map(|one| (one.name(), one.about())),
+        ),
         What::Sources => sources(),
         What::Steps => steps(),
         What::CacheModels => pairs(crate::cache::MODELS.iter().copied()),
-        What::Profiles => pairs(crate::server::PROFILES.iter().map(|one| (one.name, one.about))),
+        What::Profiles => pairs(
+            crate::server::PROFILES
+                .iter()
+                .map(|one| (one.name, one.about)),
+        ),
         What::Charts => pairs(crate::chart::CHARTS.iter().map(|one| (one.name, one.help))),
     };
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(listing.header);
     table.add_rows(listing.rows);
     output::data(&format!("{}\n", table.trim_fmt()))?;
@@ -59,28 +72,30 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn pairs<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Listing {
     Listing {
         header: &["NAME", "WHAT IT IS"],
-        rows: entries.map(|(name, about)| vec![name.to_owned(), about.to_owned()]).collect(),
+        rows: entries
+            .map(|(name, about)| vec![name.to_owned(), about.to_owned()])
+            .collect(),
     }
 }
 
-/// The steps as the schema describes them, so that the two cannot differ.
 fn steps() -> Listing {
-    let schema = crate::scenario::schema();
-    let kinds = schema.pointer("/$defs/StepFile/oneOf").and_then(Value::as_array);
-    let row = |kind: &Value| {
-        let name = kind.get("properties")?.as_object()?.keys().next()?.clone();
-        let about = kind.get("description").and_then(Value::as_str).unwrap_or_default();
-        Some(vec![name, about.replace('\n', " ")])
-    };
+    let kinds = crate::scenario::step_kinds();
     Listing {
         header: &["NAME", "WHAT IT IS"],
-        rows: kinds.into_iter().flatten().filter_map(row).collect(),
+        rows: kinds
+            .into_iter()
+            .map(|(name, about)| vec![name, about])
+            .collect(),
     }
 }
 
 fn sources() -> Listing {
     let row = |source: &registry::Source| {
-        vec![source.key.to_owned(), source.class.as_str().to_owned(), source.about.to_owned()]
+        vec![
+            source.key.to_owned(),
+            source.class.as_str().to_owned(),
+            source.about.to_owned(),
+        ]
     };
     Listing {
         header: &["KEY", "CLASS", "WHAT IT IS"],

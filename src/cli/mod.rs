@@ -85,5 +85,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// Help goes to stdout and is no failure; a wrong argument is wrong input.
 fn usage(error: &clap::Error) -> u8 {
     let _stream_is_gone = error.print();
-    if error.use_stderr() { Exit::WrongInput.code() } else { Exit::Done.code() }
+    if error.use_stderr() {
+        Exit::WrongInput.code()
+    } else {
+        Exit::Done.code()
+    }
 }

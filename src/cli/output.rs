@@ -15,9 +15,11 @@ use std::io::{self, Write};
 pub fn data(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::NotWritten, format!("cannot write to stdout: {error}"), None))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(
+            Exit::NotWritten,
+            format!("cannot write to stdout: {error}"),
+            None,
+        )),
         _ => Ok(()),
     }
 }

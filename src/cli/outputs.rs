@@ -46,8 +46,18 @@ fn failed(path: &Path, error: &dyn std::fmt::Display) -> Failure {
 /// The results for the terminal that is there, or plain where there is none.
 pub(super) fn terminal(results: &Results) -> String {
     let is_terminal = io::stdout().is_terminal();
-    let size = console::Term::stdout().size_checked().filter(|_| is_terminal);
-    let width = size.map_or(Look::default().width, |(_, width)| usize::from(width).clamp(60, 160));
+    let size = console::Term::stdout()
+        .size_checked()
+        .filter(|_| is_terminal);
+    let width = size.map_or(Look::default().width, |(_, width)| {
+        usize::from(width).clamp(60, 160)
+    });
     // `anstream` takes escape sequences out where NO_COLOR or a pipe says so.
-    report::terminal(results, Look { width, colour: is_terminal })
+    report::terminal(
+        results,
+        Look {
+            width,
+            colour: is_terminal,
+        },
+    )
 }

@@ -86,8 +86,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(path) => tokens::local(path)?,
         None => embedded(),
     };
-    let lifetime_ms = arguments.lifetime.map(|seconds| seconds.saturating_mul(1000));
-    let model = Model { cache: &cache, encoder: &encoder, lifetime_ms };
+    let lifetime_ms = arguments
+        .lifetime
+        .map(|seconds| seconds.saturating_mul(1000));
+    let model = Model {
+        cache: &cache,
+        encoder: &encoder,
+        lifetime_ms,
+    };
     let mut rows = Vec::new();
     for scenario in arguments.files.load_all()? {
         for name in arguments.configurations.chosen() {
@@ -98,7 +104,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let (requests, _) =
                 predicted(&scenario, &configuration, files, &arguments.form, &model)?;
             if arguments.format == Format::Jsonl {
-                requests.iter().try_for_each(|one| output::data(&line(one)))?;
+                requests
+                    .iter()
+                    .try_for_each(|one| output::data(&line(one)))?;
             }
             rows.push((scenario.name.to_string(), name, sums(&requests)));
         }
@@ -130,12 +138,19 @@ fn line(one: &Predicted) -> String {
 }
 
 fn sums(requests: &[Predicted]) -> Sums {
-    let mut sums = Sums { requests: requests.len(), ..Sums::default() };
+    let mut sums = Sums {
+        requests: requests.len(),
+        ..Sums::default()
+    };
     for Predicted { bound, .. } in requests {
         if let (Some(whole), Some(eligible), Some(part)) =
             (bound.prompt, bound.eligible, bound.bound)
         {
-            sums.eligible = sums.eligible + Share { part: eligible, whole };
+            sums.eligible = sums.eligible
+                + Share {
+                    part: eligible,
+                    whole,
+                };
             sums.bound = sums.bound + Share { part, whole };
         }
         sums.breaks += usize::from(bound.broke.is_some());

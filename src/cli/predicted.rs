@@ -43,7 +43,10 @@ pub(super) fn predicted(
     let (mut records, mut spans) = (Vec::new(), SpanStore::default());
     each_request(scenario, configuration, resources, form, |rendered| {
         for message in &rendered.body.messages {
-            message.spans.iter().for_each(|placed| spans.insert(placed.span.text.clone()));
+            message
+                .spans
+                .iter()
+                .for_each(|placed| spans.insert(placed.span.text.clone()));
         }
         let at = Micros(records.len() as u64);
         records.push(record(scenario, configuration, &rendered, at));
@@ -56,10 +59,20 @@ pub(super) fn predicted(
         ..TargetFacts::default()
     };
     let encoder = Some(model.encoder);
-    let inputs = Inputs { target: &target, records: &records, spans: &spans, encoder };
-    let found = bounds(&inputs).map_err(|error| Failure::wrong(error, "see `list cache-models`"))?;
+    let inputs = Inputs {
+        target: &target,
+        records: &records,
+        spans: &spans,
+        encoder,
+    };
+    let found =
+        bounds(&inputs).map_err(|error| Failure::wrong(error, "see `list cache-models`"))?;
     let both = records.into_iter().zip(found);
-    Ok((both.map(|(record, bound)| Predicted { record, bound }).collect(), spans))
+    Ok((
+        both.map(|(record, bound)| Predicted { record, bound })
+            .collect(),
+        spans,
+    ))
 }
 
 fn record(
@@ -89,12 +102,22 @@ fn record(
         flags: Vec::new(),
         error: None,
         usage: Usage::default(),
-        stamps: Stamps { due_us: at, sent_us: Some(at), done_us: Some(at), ..Stamps::default() },
+        stamps: Stamps {
+            due_us: at,
+            sent_us: Some(at),
+            done_us: Some(at),
+            ..Stamps::default()
+        },
         bytes_sent: Bytes(rendered.body.text.len() as u64),
         salt: None,
         nonce: Arc::from(Nonce::default().to_string()),
         scenario_ms: pending.scenario_ms,
-        prompt: rendered.body.messages.iter().map(RecordedMessage::from).collect(),
+        prompt: rendered
+            .body
+            .messages
+            .iter()
+            .map(RecordedMessage::from)
+            .collect(),
         output_sha256: None,
         finish: None,
         served_by: None,

@@ -70,17 +70,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let chosen = [configuration.clone()];
             let files = resources::Files::read(&scenario, &chosen, &arguments.configurations)?;
             let mut known = HashSet::new();
-            each_request(&scenario, &configuration, Arc::new(files), &arguments.form, |rendered| {
-                for warning in &rendered.pending.prompt.warnings {
-                    output::warn(&format!("{}/{name} turn {}: {warning}", scenario.name, rendered.pending.turn));
-                }
-                let text = match arguments.format {
-                    Format::Jsonl => jsonl(&scenario.name, &name, dialect, wire, &rendered),
-                    Format::Http => http(&arguments.form.model, dialect, &rendered),
-                    Format::Text => text(&scenario.name, &name, &rendered, &mut known),
-                };
-                output::data(&text)
-            })?;
+            each_request(
+                &scenario,
+                &configuration,
+                Arc::new(files),
+                &arguments.form,
+                |rendered| {
+                    for warning in &rendered.pending.prompt.warnings {
+                        output::warn(&format!(
+                            "{}/{name} turn {}: {warning}",
+                            scenario.name, rendered.pending.turn
+                        ));
+                    }
+                    let text = match arguments.format {
+                        Format::Jsonl => jsonl(&scenario.name, &name, dialect, wire, &rendered),
+                        Format::Http => http(&arguments.form.model, dialect, &rendered),
+                        Format::Text => text(&scenario.name, &name, &rendered, &mut known),
+                    };
+                    output::data(&text)
+                },
+            )?;
         }
     }
     Ok(Exit::Done)
@@ -104,7 +113,12 @@ fn jsonl(
         wire: wire.family.as_str(),
         turn: rendered.pending.turn,
         request: rendered.pending.request,
-        events: rendered.pending.events.iter().map(|event| &*event.label).collect(),
+        events: rendered
+            .pending
+            .events
+            .iter()
+            .map(|event| &*event.label)
+            .collect(),
         body: &rendered.body.text,
         spans: spans(&rendered.body.messages)
             .map(|placed| SpanLine {

@@ -54,5 +54,9 @@ pub(super) fn bounds_of(contents: &RunContents) -> Result<Vec<BoundRecord>, Fail
 pub(super) fn unreadable(error: ReadError) -> Failure {
     let help = error.help().to_owned();
     let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
-    Failure::new(Exit::WrongInput, format!("{error}{}", source.unwrap_or_default()), Some(help))
+    Failure::new(
+        Exit::WrongInput,
+        format!("{error}{}", source.unwrap_or_default()),
+        Some(help),
+    )
 }

@@ -49,17 +49,29 @@ impl Form {
 /// The dialect of that name.
 pub(super) fn dialect(name: &str) -> Result<&'static dyn Dialect, Failure> {
     provider::find(name).ok_or_else(|| {
-        let known: Vec<&str> = provider::DIALECTS.iter().map(|dialect| dialect.name()).collect();
-        Failure::wrong(format!("unknown dialect `{name}`"), format!("known: {}", known.join(", ")))
+        let known: Vec<&str> = provider::DIALECTS
+            .iter()
+            .map(|dialect| dialect.name())
+            .collect();
+        Failure::wrong(
+            format!("unknown dialect `{name}`"),
+            format!("known: {}", known.join(", ")),
+        )
     })
 }
 
 /// The family of that name.
 pub(super) fn family(name: &str) -> Result<Family, Failure> {
-    Family::ALL.into_iter().find(|family| family.as_str() == name).ok_or_else(|| {
-        let known: Vec<&str> = Family::ALL.iter().map(|family| family.as_str()).collect();
-        Failure::wrong(format!("unknown wire `{name}`"), format!("known: {}", known.join(", ")))
-    })
+    Family::ALL
+        .into_iter()
+        .find(|family| family.as_str() == name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = Family::ALL.iter().map(|family| family.as_str()).collect();
+            Failure::wrong(
+                format!("unknown wire `{name}`"),
+                format!("known: {}", known.join(", ")),
+            )
+        })
 }
 
 /// A request that would be sent.
@@ -96,7 +108,9 @@ pub(super) fn each_request(
     scripted.replies = crate::scenario::model::Replies::Scripted;
     let mut conversation = Conversation::new(Arc::new(scripted), setup).map_err(failed)?;
     while let Some(next) = conversation.next().map_err(failed)? {
-        let Next::Request(pending) = next else { continue };
+        let Next::Request(pending) = next else {
+            continue;
+        };
         let params = RequestParams {
             model: pending.model.as_deref().unwrap_or(&form.model).to_owned(),
             max_tokens: form.max_tokens,
@@ -104,7 +118,10 @@ pub(super) fn each_request(
             ..RequestParams::default()
         };
         let body = dialect.body(&pending.prompt, &params);
-        each(Rendered { pending: *pending, body })?;
+        each(Rendered {
+            pending: *pending,
+            body,
+        })?;
     }
     Ok(())
 }

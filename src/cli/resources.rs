@@ -49,15 +49,27 @@ impl Files {
                 bodies.insert(path.clone(), read_bodies(path)?);
             }
         }
-        let folder = scenario.path.parent().map(Path::to_owned).unwrap_or_default();
+        let folder = scenario
+            .path
+            .parent()
+            .map(Path::to_owned)
+            .unwrap_or_default();
         let phrases = Arc::new(phrases(given.phrases.as_deref())?);
-        Ok(Self { phrases, configurations, bodies, folder })
+        Ok(Self {
+            phrases,
+            configurations,
+            bodies,
+            folder,
+        })
     }
 }
 
 impl Resources for Files {
     fn configuration(&self, name: &str) -> Option<Configuration> {
-        self.configurations.get(name).cloned().or_else(|| Configuration::built_in(name))
+        self.configurations
+            .get(name)
+            .cloned()
+            .or_else(|| Configuration::built_in(name))
     }
 
     fn setup(&self, configuration: &Configuration, _: &str) -> Result<Setup, ContextError> {
@@ -99,7 +111,9 @@ fn check_needs(configuration: &Configuration) -> Result<(), Failure> {
 }
 
 fn phrases(path: Option<&Path>) -> Result<Phrases, Failure> {
-    let Some(path) = path else { return Ok(Phrases::default()) };
+    let Some(path) = path else {
+        return Ok(Phrases::default());
+    };
     let shown = path.display();
     let json = fs::read_to_string(path).map_err(|error| unreadable("phrase book", path, &error))?;
     Phrases::with(&json).map_err(|error| {
@@ -110,7 +124,9 @@ fn phrases(path: Option<&Path>) -> Result<Phrases, Failure> {
 }
 
 fn read_bodies(path: &Path) -> Result<Arc<[Text]>, Failure> {
-    let size = fs::metadata(path).map_err(|error| unreadable("bodies", path, &error))?.len();
+    let size = fs::metadata(path)
+        .map_err(|error| unreadable("bodies", path, &error))?
+        .len();
     if size > MAX_BODIES {
         let shown = path.display();
         let message = format!("`{shown}` holds {size} bytes of bodies, more than {MAX_BODIES}");

@@ -8,7 +8,6 @@ use super::output;
 pub struct Arguments {}
 
 pub(super) fn run(_: &Arguments) -> Result<Exit, Failure> {
-    let schema = format!("{:#}\n", crate::scenario::schema());
-    output::data(&schema)?;
+    output::data(&crate::scenario::schema_text())?;
     Ok(Exit::Done)
 }

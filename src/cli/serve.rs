@@ -51,15 +51,24 @@ pub struct Arguments {
 pub(super) fn profile(name: &str) -> Result<&'static Profile, Failure> {
     find_profile(name).ok_or_else(|| {
         let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-        Failure::wrong(format!("unknown profile `{name}`"), format!("known: {}", known.join(", ")))
+        Failure::wrong(
+            format!("unknown profile `{name}`"),
+            format!("known: {}", known.join(", ")),
+        )
     })
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     let options = options(arguments)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| {
-        Failure::new(Exit::Unexpected, format!("cannot start the runtime: {error}"), None)
+        Failure::new(
+            Exit::Unexpected,
+            format!("cannot start the runtime: {error}"),
+            None,
+        )
     })?;
     runtime.block_on(async {
         let addr = options.addr;
@@ -79,15 +88,25 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
     let mut faults = Faults::default();
     for fault in &arguments.faults {
         faults = faults.with_written(fault).map_err(|error| {
-            let names: Vec<&str> = crate::server::FAULTS.iter().map(|(name, _, _)| *name).collect();
-            Failure::wrong(error, format!("a fault is NAME:N; known: {}", names.join(", ")))
+            let names: Vec<&str> = crate::server::FAULTS
+                .iter()
+                .map(|(name, _, _)| *name)
+                .collect();
+            Failure::wrong(
+                error,
+                format!("a fault is NAME:N; known: {}", names.join(", ")),
+            )
         })?;
     }
     let usual = Speed::default();
     let speed = Speed {
         prefill_per_s: arguments.prefill.unwrap_or(usual.prefill_per_s),
         decode_per_s: arguments.decode.unwrap_or(usual.decode_per_s),
-        overhead: if arguments.prefill == Some(0.0) { Duration::ZERO } else { usual.overhead },
+        overhead: if arguments.prefill == Some(0.0) {
+            Duration::ZERO
+        } else {
+            usual.overhead
+        },
         ..usual
     };
     Ok(Options {
@@ -98,7 +117,11 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
         speed,
         model: arguments.model,
         api_key: arguments.api_key,
-        cache_model: arguments.cache_model.as_deref().map(parse_model).transpose()?,
+        cache_model: arguments
+            .cache_model
+            .as_deref()
+            .map(parse_model)
+            .transpose()?,
         ..Options::default()
     })
 }

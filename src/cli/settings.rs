@@ -17,9 +17,15 @@ pub(super) struct Settings {
 impl Settings {
     /// Nothing resolved yet; variables are those of the process.
     pub(super) fn of_process() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the command line reads the environment"
+        )]
         let environment = |name: &str| std::env::var(name).ok();
-        Self { environment, resolved: BTreeMap::new() }
+        Self {
+            environment,
+            resolved: BTreeMap::new(),
+        }
     }
 
     /// Resolves `name`: the flag, else the variable `PREFIXBENCH_NAME`, else the default.
@@ -44,14 +50,30 @@ impl Settings {
             (None, None) => (default, SettingOrigin::Default),
         };
         let shown = Value::String(value.to_string());
-        self.resolved.insert(name.to_owned(), Setting { value: shown, origin });
+        self.resolved.insert(
+            name.to_owned(),
+            Setting {
+                value: shown,
+                origin,
+            },
+        );
         Ok(value)
     }
 
     /// Notes a setting that only a flag can make.
     pub(super) fn note(&mut self, name: &str, value: impl Into<Value>, given: bool) {
-        let origin = if given { SettingOrigin::Flag } else { SettingOrigin::Default };
-        self.resolved.insert(name.to_owned(), Setting { value: value.into(), origin });
+        let origin = if given {
+            SettingOrigin::Flag
+        } else {
+            SettingOrigin::Default
+        };
+        self.resolved.insert(
+            name.to_owned(),
+            Setting {
+                value: value.into(),
+                origin,
+            },
+        );
     }
 
     /// All of them, for the manifest.
@@ -77,14 +99,22 @@ mod tests {
     use super::*;
 
     fn with(environment: fn(&str) -> Option<String>) -> Settings {
-        Settings { environment, resolved: BTreeMap::new() }
+        Settings {
+            environment,
+            resolved: BTreeMap::new(),
+        }
     }
 
     #[test]
     fn a_flag_goes_before_the_environment_and_that_before_the_default() {
         let cases: [(Option<u32>, fn(&str) -> Option<String>, u32, SettingOrigin); 3] = [
             (Some(3), |_| Some("2".to_owned()), 3, SettingOrigin::Flag),
-            (None, |name| (name == "PREFIXBENCH_MAX_TOKENS").then(|| "2".to_owned()), 2, SettingOrigin::Env),
+            (
+                None,
+                |name| (name == "PREFIXBENCH_MAX_TOKENS").then(|| "2".to_owned()),
+                2,
+                SettingOrigin::Env,
+            ),
             (None, |_| None, 1, SettingOrigin::Default),
         ];
         for (flag, environment, expected, origin) in cases {
@@ -98,6 +128,11 @@ mod tests {
     fn a_variable_that_does_not_parse_is_named() {
         let mut settings = with(|_| Some("many".to_owned()));
         let failure = settings.resolve("repeat", None, 1_u32).err().unwrap();
-        assert!(failure.report.to_string().contains("`PREFIXBENCH_REPEAT` is `many`"));
+        assert!(
+            failure
+                .report
+                .to_string()
+                .contains("`PREFIXBENCH_REPEAT` is `many`")
+        );
     }
 }

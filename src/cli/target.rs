@@ -64,7 +64,10 @@ impl Aim {
     }
 
     fn key(&self) -> Option<Secret> {
-        #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the command line reads the environment"
+        )]
         let key = std::env::var(&self.key_env).ok()?;
         (!key.trim().is_empty()).then(|| Secret::new(&key))
     }
@@ -125,7 +128,8 @@ impl Aim {
         let models = listed_models(&target, client).await;
         target.engine = engine(models.as_ref());
         target.wire = self.family(dialect, target.engine)?.wire();
-        target.tools_first = target.engine == Engine::Other && dialect.family() != Family::Compatible;
+        target.tools_first =
+            target.engine == Engine::Other && dialect.family() != Family::Compatible;
         target.salted = target.engine == Engine::Vllm;
         target.model = self.chosen_model(models.as_ref())?;
         if target.cache.is_none() {
@@ -138,7 +142,9 @@ impl Aim {
         if let Some(model) = &self.model {
             return Ok(Arc::from(model.as_str()));
         }
-        let first = models.and_then(|list| list.pointer("/data/0/id")).and_then(Value::as_str);
+        let first = models
+            .and_then(|list| list.pointer("/data/0/id"))
+            .and_then(Value::as_str);
         first.map(Arc::from).ok_or_else(|| {
             Failure::wrong(
                 "the target does not list its models",
@@ -167,11 +173,15 @@ fn checked_url(url: &str) -> Result<String, Failure> {
         return Err(wrong("only http and https are spoken"));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(wrong("a key in the URL would end up in records; put it into the environment"));
+        return Err(wrong(
+            "a key in the URL would end up in records; put it into the environment",
+        ));
     }
     for end in ["/chat/completions", "/messages", "/responses"] {
         if url.trim_end_matches('/').ends_with(end) {
-            return Err(wrong(&format!("`{end}` is appended by the dialect; leave it out")));
+            return Err(wrong(&format!(
+                "`{end}` is appended by the dialect; leave it out"
+            )));
         }
     }
     Ok(url.trim_end_matches('/').to_owned())
@@ -190,7 +200,9 @@ async fn listed_models(target: &Target, client: &Client) -> Option<Value> {
 }
 
 fn engine(models: Option<&Value>) -> Engine {
-    let owner = models.and_then(|list| list.pointer("/data/0/owned_by")).and_then(Value::as_str);
+    let owner = models
+        .and_then(|list| list.pointer("/data/0/owned_by"))
+        .and_then(Value::as_str);
     match owner {
         Some("vllm") => Engine::Vllm,
         Some("llamacpp") => Engine::LlamaCpp,
@@ -203,7 +215,9 @@ async fn known_cache(target: &Target, client: &Client) -> Option<Model> {
     match target.engine {
         Engine::Vllm => {
             let metrics = text(client, target, "/metrics").await?;
-            let info = metrics.lines().find(|line| line.starts_with("vllm:cache_config_info{"))?;
+            let info = metrics
+                .lines()
+                .find(|line| line.starts_with("vllm:cache_config_info{"))?;
             if label(info, "enable_prefix_caching") == Some("False") {
                 output::warn("the server says that prefix caching is off");
                 return None;
@@ -222,7 +236,10 @@ async fn known_cache(target: &Target, client: &Client) -> Option<Model> {
 }
 
 async fn text(client: &Client, target: &Target, path: &str) -> Option<String> {
-    let reply = client.get(&target.at_root(path), &target.headers()).await.ok()?;
+    let reply = client
+        .get(&target.at_root(path), &target.headers())
+        .await
+        .ok()?;
     (reply.status == 200).then(|| reply.text())
 }
 
@@ -234,7 +251,11 @@ fn label<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 
 /// What a client that cannot be built is told as.
 pub(super) fn no_client(error: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::Unexpected, format!("cannot start the HTTP client: {error}"), None)
+    Failure::new(
+        Exit::Unexpected,
+        format!("cannot start the HTTP client: {error}"),
+        None,
+    )
 }
 
 #[cfg(test)]
@@ -257,10 +278,18 @@ mod tests {
             ("http://localhost/v1/chat/completions", "leave it out"),
         ];
         for (url, expected) in cases {
-            let said = checked_url(url).err().map(|failure| failure.report.to_string());
-            assert!(said.as_deref().is_some_and(|said| said.contains(expected)), "{url}: {said:?}");
+            let said = checked_url(url)
+                .err()
+                .map(|failure| failure.report.to_string());
+            assert!(
+                said.as_deref().is_some_and(|said| said.contains(expected)),
+                "{url}: {said:?}"
+            );
         }
-        assert_eq!(checked_url("http://localhost:1/v1/").ok().as_deref(), Some("http://localhost:1/v1"));
+        assert_eq!(
+            checked_url("http://localhost:1/v1/").ok().as_deref(),
+            Some("http://localhost:1/v1")
+        );
         assert_eq!(name_of("http://127.0.0.1:8000/v1"), "127.0.0.1:8000");
     }
 }

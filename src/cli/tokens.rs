@@ -46,7 +46,10 @@ pub(super) fn local(path: &Path) -> Result<SharedEncoder, Failure> {
 /// A tokenizer.json with the chat template beside it.
 #[cfg(not(feature = "hf"))]
 pub(super) fn local(path: &Path) -> Result<SharedEncoder, Failure> {
-    let message = format!("cannot use tokenizer `{}`: built without `hf`", path.display());
+    let message = format!(
+        "cannot use tokenizer `{}`: built without `hf`",
+        path.display()
+    );
     Err(Failure::new(Exit::WrongInput, message, None))
 }
 
@@ -109,11 +112,18 @@ impl<'a> Prompt<'a> {
             .iter()
             .map(|message| Some((message.role.as_str(), text(message)?)))
             .collect::<Option<Vec<_>>>()?;
-        Some(Self { messages, record, spans })
+        Some(Self {
+            messages,
+            record,
+            spans,
+        })
     }
 
     fn messages(&self) -> Vec<TemplateMessage<'_>> {
-        self.messages.iter().map(|(role, text)| TemplateMessage { role, text }).collect()
+        self.messages
+            .iter()
+            .map(|(role, text)| TemplateMessage { role, text })
+            .collect()
     }
 
     /// The conversation in the form in which `/tokenize` and `/apply-template` take it.
@@ -131,7 +141,10 @@ impl<'a> Prompt<'a> {
 
     fn text_of(&self, message: &RecordedMessage, part: Part) -> Vec<&str> {
         let of_part = message.spans.iter().filter(|span| span.part == part);
-        of_part.filter_map(|span| self.spans.text(span.sha256)).map(|text| text.as_str()).collect()
+        of_part
+            .filter_map(|span| self.spans.text(span.sha256))
+            .map(|text| text.as_str())
+            .collect()
     }
 
     fn message(&self, message: &RecordedMessage) -> Value {
@@ -160,7 +173,9 @@ impl<'a> Prompt<'a> {
     fn tools(&self, message: &RecordedMessage) -> Vec<Value> {
         let mut tools: Vec<Value> = Vec::new();
         for span in &message.spans {
-            let Some(text) = self.spans.text(span.sha256) else { continue };
+            let Some(text) = self.spans.text(span.sha256) else {
+                continue;
+            };
             match span.part {
                 Part::ToolName => {
                     let function = json!({"name": text.as_str(), "description": ""});
@@ -173,7 +188,9 @@ impl<'a> Prompt<'a> {
                     }
                 }
                 _ => {
-                    let Some(tool) = tools.last_mut() else { continue };
+                    let Some(tool) = tools.last_mut() else {
+                        continue;
+                    };
                     let so_far = tool["function"]["description"].as_str().unwrap_or_default();
                     tool["function"]["description"] = json!(format!("{so_far}{text}"));
                 }
@@ -220,9 +237,14 @@ async fn text_ids(target: &Target, client: &Client, text: &str) -> Option<Vec<u3
 async fn tokenized(target: &Target, client: &Client, body: Value) -> Option<Vec<u32>> {
     let answer = posted(target, client, "/tokenize", body).await?;
     let ids = answer.get("tokens")?.as_array()?.iter();
-    ids.map(|id| id.as_u64().and_then(|id| u32::try_from(id).ok())).collect()
+    ids.map(|id| id.as_u64().and_then(|id| u32::try_from(id).ok()))
+        .collect()
 }
 
 async fn posted(target: &Target, client: &Client, path: &str, body: Value) -> Option<Value> {
-    client.post_json(&target.at_root(path), &target.headers(), &body).await.ok()?.json()
+    client
+        .post_json(&target.at_root(path), &target.headers(), &body)
+        .await
+        .ok()?
+        .json()
 }

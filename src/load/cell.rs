@@ -81,7 +81,11 @@ impl fmt::Display for CellEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => f.write_str("interrupted"),
-            Self::Refused { outcome, status, message } => {
+            Self::Refused {
+                outcome,
+                status,
+                message,
+            } => {
                 write!(f, "{}", outcome.as_str())?;
                 if let Some(status) = status {
                     write!(f, " (status {status})")?;
@@ -89,7 +93,11 @@ impl fmt::Display for CellEnd {
                 write!(f, ": {message}")
             }
             Self::Failing { outcome, message } => {
-                write!(f, "turn after turn failed, last with {}: {message}", outcome.as_str())
+                write!(
+                    f,
+                    "turn after turn failed, last with {}: {message}",
+                    outcome.as_str()
+                )
             }
             Self::Context(message) => f.write_str(message),
         }
@@ -126,7 +134,9 @@ pub struct Runner {
 impl Runner {
     /// A runner that has run nothing yet.
     pub fn new(setup: RunnerSetup) -> Self {
-        Self { setup: Arc::new(setup) }
+        Self {
+            setup: Arc::new(setup),
+        }
     }
 
     /// Runs the conversations of `cell`, up to its `sessions` at once, and
@@ -142,7 +152,9 @@ impl Runner {
         let tasks = TaskTracker::new();
         let (ends, mut ended) = mpsc::channel(1);
         for repeat in 1..=cell.repeats {
-            let acquired = give_up.run_until_cancelled(Arc::clone(&slots).acquire_owned()).await;
+            let acquired = give_up
+                .run_until_cancelled(Arc::clone(&slots).acquire_owned())
+                .await;
             let Some(Ok(permit)) = acquired else { break };
             let conversation = self.conversation(Arc::clone(cell), repeat, give_up.clone());
             let (ends, give_up) = (ends.clone(), give_up.clone());
@@ -159,7 +171,13 @@ impl Runner {
         tasks.wait().await;
         drop(ends);
         ended.recv().await.map_or_else(
-            || if self.setup.stop.is_cancelled() { Err(CellEnd::Stopped) } else { Ok(()) },
+            || {
+                if self.setup.stop.is_cancelled() {
+                    Err(CellEnd::Stopped)
+                } else {
+                    Ok(())
+                }
+            },
             Err,
         )
     }
@@ -195,7 +213,14 @@ impl Runner {
                 },
             )
             .map_err(|error| CellEnd::Context(error.to_string()))?;
-            let session = Session { setup, cell, name, repeat, isolation, stop };
+            let session = Session {
+                setup,
+                cell,
+                name,
+                repeat,
+                isolation,
+                stop,
+            };
             session.run(conversation).await
         }
     }

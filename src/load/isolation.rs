@@ -59,23 +59,41 @@ impl Isolation {
         cell: &str,
         conversation: &str,
     ) -> Self {
-        let place = if tools_first { NoncePlace::Tools } else { NoncePlace::System };
+        let place = if tools_first {
+            NoncePlace::Tools
+        } else {
+            NoncePlace::System
+        };
         let unit = match isolate {
             Isolate::Conversation => conversation,
             Isolate::Cell => cell,
             Isolate::Run => "run",
-            Isolate::None => return Self { salt: None, nonce: Nonce::default(), place },
+            Isolate::None => {
+                return Self {
+                    salt: None,
+                    nonce: Nonce::default(),
+                    place,
+                };
+            }
         };
         let digest = Digest::of(unit.as_bytes());
         if salted {
             let seed = format!("{run}/{unit}");
             let salt = Digest::of(seed.as_bytes()).to_string();
             let salt = Some(Arc::from(&salt[..24]));
-            return Self { salt, nonce: Nonce::default(), place };
+            return Self {
+                salt,
+                nonce: Nonce::default(),
+                place,
+            };
         }
         let [a, b, c, d, e, f, g, h, ..] = digest.0;
         let nonce = run.of_unit(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
-        Self { salt: None, nonce, place }
+        Self {
+            salt: None,
+            nonce,
+            place,
+        }
     }
 }
 
@@ -84,7 +102,14 @@ mod tests {
     use super::*;
 
     fn of(isolate: Isolate, salted: bool, conversation: &str) -> Isolation {
-        Isolation::of(isolate, Nonce::draw(1), salted, false, "quickstart/dev", conversation)
+        Isolation::of(
+            isolate,
+            Nonce::draw(1),
+            salted,
+            false,
+            "quickstart/dev",
+            conversation,
+        )
     }
 
     #[test]

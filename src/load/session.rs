@@ -94,11 +94,22 @@ impl Session {
             if retry.is_some() {
                 flags.push(Arc::from("tried_again"));
             }
-            if self.setup.records.send(ToWriter::Measured(Box::new(measured))).await.is_err() {
+            if self
+                .setup
+                .records
+                .send(ToWriter::Measured(Box::new(measured)))
+                .await
+                .is_err()
+            {
                 return Answered::aborted();
             }
-            let Some(wait) = retry else { return Answered::from(exchange) };
-            let slept = self.stop.run_until_cancelled(tokio::time::sleep(wait)).await;
+            let Some(wait) = retry else {
+                return Answered::from(exchange);
+            };
+            let slept = self
+                .stop
+                .run_until_cancelled(tokio::time::sleep(wait))
+                .await;
             if slept.is_none() {
                 return Answered::from(exchange);
             }
@@ -110,7 +121,11 @@ impl Session {
     async fn send(&self, body: &Body, affinity: &[(String, String)], due: Micros) -> Exchange {
         let target = self.target();
         let mut headers = target.headers();
-        headers.extend(affinity.iter().map(|(name, value)| Header::plain(name, value)));
+        headers.extend(
+            affinity
+                .iter()
+                .map(|(name, value)| Header::plain(name, value)),
+        );
         let outgoing = Outgoing {
             url: target.endpoint(true),
             headers,
@@ -178,11 +193,23 @@ impl Session {
             scenario_ms: pending.scenario_ms,
             prompt: body.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
-            finish: exchange.answer.finish.as_ref().map(|reason| finish_word(reason).to_owned()),
+            finish: exchange
+                .answer
+                .finish
+                .as_ref()
+                .map(|reason| finish_word(reason).to_owned()),
             served_by: exchange.answer.served_by.clone(),
         };
-        let warnings = if attempt == 1 { pending.prompt.warnings.clone() } else { Vec::new() };
-        Measured { record, texts, warnings }
+        let warnings = if attempt == 1 {
+            pending.prompt.warnings.clone()
+        } else {
+            Vec::new()
+        };
+        Measured {
+            record,
+            texts,
+            warnings,
+        }
     }
 
     /// Runs the conversation to its end, to its failure, or until the run stops.
@@ -193,7 +220,9 @@ impl Session {
     pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed) = (0, false);
         loop {
-            let next = conversation.next().map_err(|error| CellEnd::Context(error.to_string()))?;
+            let next = conversation
+                .next()
+                .map_err(|error| CellEnd::Context(error.to_string()))?;
             let pending = match next {
                 None => return Ok(()),
                 Some(Next::Idle(span)) => {
@@ -228,7 +257,12 @@ impl Session {
 
 impl Answered {
     fn aborted() -> Self {
-        Self { reply: None, outcome: Outcome::Aborted, status: None, error: None }
+        Self {
+            reply: None,
+            outcome: Outcome::Aborted,
+            status: None,
+            error: None,
+        }
     }
 
     /// Whether the failure ends more than its turn: nothing sent to this target
@@ -248,7 +282,10 @@ impl Answered {
 
 impl Answered {
     fn failing(self) -> CellEnd {
-        CellEnd::Failing { outcome: self.outcome, message: self.error.unwrap_or_default() }
+        CellEnd::Failing {
+            outcome: self.outcome,
+            message: self.error.unwrap_or_default(),
+        }
     }
 }
 

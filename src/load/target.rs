@@ -1,7 +1,7 @@
 //! Where requests go, as resolved facts.
 
 use crate::cache::Model;
-use crate::chat::{Family, Wire};
+use crate::chat::Wire;
 use crate::provider::Dialect;
 use crate::transport::Header;
 use serde_json::{Map, Value};
@@ -79,29 +79,15 @@ impl Target {
         self.engine == Engine::Embedded
     }
 
-    /// Headers that carry the key, in every form that servers of this dialect
-    /// take, and those that the dialect needs.
-    ///
-    /// vLLM's own Anthropic route takes only `authorization`, Anthropic only
-    /// `x-api-key`: so both are sent there.
+    /// Headers that carry the key, in every form that servers of this dialect take.
     pub fn headers(&self) -> Vec<Header> {
-        let mut headers = Vec::new();
-        if self.dialect.family() == Family::Anthropic {
-            headers.push(Header::plain("anthropic-version", "2023-06-01"));
-        }
-        if let Some(key) = &self.key {
-            match self.dialect.family() {
-                Family::Google => headers.push(Header::secret("x-goog-api-key", key.reveal())),
-                family => {
-                    let bearer = format!("Bearer {}", key.reveal());
-                    headers.push(Header::secret("authorization", bearer));
-                    if family == Family::Anthropic {
-                        headers.push(Header::secret("x-api-key", key.reveal()));
-                    }
-                }
-            }
-        }
-        headers
+        let Some(key) = &self.key else {
+            return Vec::new();
+        };
+        let forms = self.dialect.key_headers().iter();
+        forms
+            .map(|(name, prefix)| Header::secret(*name, format!("{prefix}{}", key.reveal())))
+            .collect()
     }
 
     /// The address of one request.
@@ -111,7 +97,10 @@ impl Target {
 
     /// The address of a path outside the versioned part (`/metrics`).
     pub fn at_root(&self, path: &str) -> String {
-        let versionless = self.url.rsplit_once("/v1").map_or(self.url.as_str(), |(root, _)| root);
+        let versionless = self
+            .url
+            .rsplit_once("/v1")
+            .map_or(self.url.as_str(), |(root, _)| root);
         format!("{}{path}", versionless.trim_end_matches('/'))
     }
 }
@@ -122,7 +111,10 @@ mod tests {
 
     #[test]
     fn a_key_is_never_shown() {
-        assert_eq!(format!("{:?}", Some(Secret::new(" sk-planted \n"))), "Some(***)");
+        assert_eq!(
+            format!("{:?}", Some(Secret::new(" sk-planted \n"))),
+            "Some(***)"
+        );
         assert_eq!(Secret::new(" sk-planted \n").reveal(), "sk-planted");
     }
 }

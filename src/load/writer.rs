@@ -36,7 +36,14 @@ impl Writer {
     /// Starts the thread. A write that fails cancels `stop`.
     pub fn start(run: RunWriter, on_record: OnRecord, stop: CancellationToken) -> Self {
         let (send, receive) = mpsc::channel(QUEUE);
-        let thread = std::thread::spawn(move || Work { run, on_record, stop }.until_closed(receive));
+        let thread = std::thread::spawn(move || {
+            Work {
+                run,
+                on_record,
+                stop,
+            }
+            .until_closed(receive)
+        });
         Self { send, thread }
     }
 
@@ -117,7 +124,8 @@ impl Work {
     }
 
     fn write(&mut self, measured: &Measured) -> Result<(), WriteError> {
-        self.run.append(&measured.record, &mut measured.texts.iter())?;
+        self.run
+            .append(&measured.record, &mut measured.texts.iter())?;
         (self.on_record)(&measured.record);
         let now = measured.record.stamps.done_us.unwrap_or(Micros(0));
         self.run.sync_due(now).map(|_synced| ())

@@ -27,10 +27,21 @@ impl Done<'_> {
         let measured = self.writer.take().await;
         tell_warnings(&measured);
         let (records, spans) = kept(measured);
-        let encoder = tokens::encoder(&given.aim, self.target, self.client, &records, &spans).await?;
-        let found = computed(self.manifest, self.target, &records, &spans, encoder.as_ref());
+        let encoder =
+            tokens::encoder(&given.aim, self.target, self.client, &records, &spans).await?;
+        let found = computed(
+            self.manifest,
+            self.target,
+            &records,
+            &spans,
+            encoder.as_ref(),
+        );
         self.writer.bounds(found.clone()).await;
-        let manifest = self.writer.finish(self.ending.clone()).await.map_err(not_written)?;
+        let manifest = self
+            .writer
+            .finish(self.ending.clone())
+            .await
+            .map_err(not_written)?;
         if !given.no_report {
             let samples = Samples::of(&manifest, &records, &found);
             let results = Results::new(&manifest, &samples, Vec::new());
@@ -74,8 +85,15 @@ fn computed(
     spans: &SpanStore,
     encoder: Option<&SharedEncoder>,
 ) -> Vec<BoundRecord> {
-    let Some(facts) = manifest.target(&target.name) else { return Vec::new() };
-    let inputs = Inputs { target: facts, records, spans, encoder };
+    let Some(facts) = manifest.target(&target.name) else {
+        return Vec::new();
+    };
+    let inputs = Inputs {
+        target: facts,
+        records,
+        spans,
+        encoder,
+    };
     // The model was read from a parsed one, so it parses.
     bounds(&inputs).unwrap_or_default()
 }
@@ -85,5 +103,9 @@ fn verdict(ending: &Ending, records: &[RequestRecord]) -> Exit {
         return Exit::Interrupted;
     }
     let any_ok = records.iter().any(|record| record.outcome == Outcome::Ok);
-    if any_ok { Exit::Done } else { Exit::NoRequestOk }
+    if any_ok {
+        Exit::Done
+    } else {
+        Exit::NoRequestOk
+    }
 }

@@ -79,9 +79,15 @@ pub struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| {
-        Failure::new(Exit::Unexpected, format!("cannot start the runtime: {error}"), None)
+        Failure::new(
+            Exit::Unexpected,
+            format!("cannot start the runtime: {error}"),
+            None,
+        )
     })?;
     runtime.block_on(drive(arguments))
 }
@@ -101,7 +107,11 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
     let conversations = cells.iter().map(|cell| u64::from(cell.repeats)).sum();
     let progress = Progress::new(conversations, arguments.quiet);
     let told = progress.clone();
-    let writer = Writer::start(run, Box::new(move |record| told.record(record)), stop.clone());
+    let writer = Writer::start(
+        run,
+        Box::new(move |record| told.record(record)),
+        stop.clone(),
+    );
     let runner = Runner::new(RunnerSetup {
         client: Arc::clone(&client),
         isolate: planned.isolate,
@@ -114,8 +124,13 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
     let ending = all_cells(&cells, &runner, &progress).await;
     drop(runner);
     progress.clear();
-    let done =
-        finish::Done { writer, manifest: &manifest, target: &place.target, client: &client, ending };
+    let done = finish::Done {
+        writer,
+        manifest: &manifest,
+        target: &place.target,
+        client: &client,
+        ending,
+    };
     let exit = done.finish(&arguments, &dir).await;
     place.close().await;
     exit
@@ -157,7 +172,10 @@ impl Place {
     async fn find(arguments: &Arguments, client: &Client, seed: u64) -> Result<Self, Failure> {
         if let Some(url) = &arguments.aim.target {
             let target = arguments.aim.remote(url, client).await?;
-            return Ok(Self { target: Arc::new(target), server: None });
+            return Ok(Self {
+                target: Arc::new(target),
+                server: None,
+            });
         }
         let profile = super::serve::profile(&arguments.aim.profile)?;
         let options = server::Options {
@@ -167,11 +185,20 @@ impl Place {
             ..server::Options::default()
         };
         let server = Server::start(options).await.map_err(|error| {
-            Failure::new(Exit::Unexpected, format!("cannot start the embedded server: {error}"), None)
+            Failure::new(
+                Exit::Unexpected,
+                format!("cannot start the embedded server: {error}"),
+                None,
+            )
         })?;
         let model = super::target::parse_model(profile.model)?;
-        let target = arguments.aim.embedded(server.url(), model, profile.lifetime)?;
-        Ok(Self { target: Arc::new(target), server: Some(Arc::new(server)) })
+        let target = arguments
+            .aim
+            .embedded(server.url(), model, profile.lifetime)?;
+        Ok(Self {
+            target: Arc::new(target),
+            server: Some(Arc::new(server)),
+        })
     }
 
     /// The embedded server's clock jumps; anything else is waited for.

@@ -40,19 +40,35 @@ impl Planned {
             let files: Arc<dyn Resources> = Arc::new(files);
             chosen.push((found, files));
         }
-        let live = scenarios.iter().any(|scenario| scenario.replies == Replies::Live);
+        let live = scenarios
+            .iter()
+            .any(|scenario| scenario.replies == Replies::Live);
         let seed = settings.resolve("seed", given.seed, 1)?;
         let repeats = settings.resolve("repeat", given.repeat, 1)?;
         let sessions = settings.resolve("sessions", given.sessions, 1)?;
         let limits = Limits {
-            max_tokens: settings.resolve("max-tokens", given.max_tokens, if live { 512 } else { 16 })?,
+            max_tokens: settings.resolve(
+                "max-tokens",
+                given.max_tokens,
+                if live { 512 } else { 16 },
+            )?,
             retries: settings.resolve("retries", given.retries, 2)?,
             longest_wait: Duration::from_mins(1),
         };
         let nonce = nonce(given.nonce.as_deref())?;
         let isolate = given.isolate.unwrap_or_default();
         settings.note("isolate", isolate.as_str(), given.isolate.is_some());
-        Ok(Self { scenarios, names, chosen, repeats, sessions, isolate, limits, seed, nonce })
+        Ok(Self {
+            scenarios,
+            names,
+            chosen,
+            repeats,
+            sessions,
+            isolate,
+            limits,
+            seed,
+            nonce,
+        })
     }
 
     /// Every scenario under every configuration, in the order given.
@@ -75,9 +91,18 @@ impl Planned {
     }
 
     /// What is known of the run before its first request.
-    pub(super) fn manifest(&self, given: &Arguments, mut settings: Settings, target: &Target) -> Manifest {
+    pub(super) fn manifest(
+        &self,
+        given: &Arguments,
+        mut settings: Settings,
+        target: &Target,
+    ) -> Manifest {
         settings.note("no-text", given.no_text, given.no_text);
-        settings.note("config", self.names.clone(), !given.configurations.names.is_empty());
+        settings.note(
+            "config",
+            self.names.clone(),
+            !given.configurations.names.is_empty(),
+        );
         let mut manifest = Manifest::begin(self.seed, &self.nonce.to_string());
         manifest.settings = settings.into_map();
         manifest.scenarios = self
@@ -90,7 +115,10 @@ impl Planned {
             })
             .collect();
         let mut known = std::collections::BTreeSet::new();
-        let all = self.chosen.iter().flat_map(|(configurations, _)| configurations);
+        let all = self
+            .chosen
+            .iter()
+            .flat_map(|(configurations, _)| configurations);
         manifest.configurations = all
             .filter(|configuration| known.insert(configuration.name.clone()))
             .map(|configuration| ConfigurationFacts {
@@ -110,10 +138,15 @@ fn facts(target: &Target) -> TargetFacts {
         url: PublicUrl::new(&target.url),
         dialect: Arc::from(target.dialect.name()),
         model: Arc::clone(&target.model),
-        cache_model: target.cache.as_ref().map(|model| Arc::from(model.to_string())),
+        cache_model: target
+            .cache
+            .as_ref()
+            .map(|model| Arc::from(model.to_string())),
         simulated: target.simulated(),
         tokenizer: None,
-        lifetime_ms: target.lifetime.and_then(|span| u64::try_from(span.as_millis()).ok()),
+        lifetime_ms: target
+            .lifetime
+            .and_then(|span| u64::try_from(span.as_millis()).ok()),
         tolerance: Tokens(0),
         price: None,
     }
@@ -139,7 +172,11 @@ fn entropy() -> u64 {
 }
 
 /// The folder that was given, or one named by the run's start and scenario.
-pub(super) fn folder(given: &Arguments, scenarios: &[Arc<Scenario>], manifest: &Manifest) -> PathBuf {
+pub(super) fn folder(
+    given: &Arguments,
+    scenarios: &[Arc<Scenario>],
+    manifest: &Manifest,
+) -> PathBuf {
     if let Some(dir) = &given.out {
         return dir.clone();
     }

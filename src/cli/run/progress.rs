@@ -38,13 +38,20 @@ impl Progress {
         ) {
             bar.set_style(style);
         }
-        Self { bar, plain: !quiet && !terminal, counts: Arc::default() }
+        Self {
+            bar,
+            plain: !quiet && !terminal,
+            counts: Arc::default(),
+        }
     }
 
     /// A cell begins.
     pub(super) fn begin(&self, cell: &str) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts = Counts { cell: cell.to_owned(), ..Counts::default() };
+        *counts = Counts {
+            cell: cell.to_owned(),
+            ..Counts::default()
+        };
         self.bar.set_message(cell.to_owned());
     }
 
@@ -86,6 +93,9 @@ impl Counts {
             0 => String::new(),
             failed => format!(", {failed} failed"),
         };
-        format!("{}: {} requests{failed}, {} cached", self.cell, self.requests, self.read)
+        format!(
+            "{}: {} requests{failed}, {} cached",
+            self.cell, self.requests, self.read
+        )
     }
 }
