@@ -10,7 +10,7 @@ use crate::chat::{Class, Origin, Span};
 use crate::context::Phrases;
 
 /// Converts `envelope` as every chain begins.
-pub fn base(envelope: &Envelope, phrases: &Phrases) -> (Option<Vec<Span>>, Vec<Span>) {
+pub(super) fn base(envelope: &Envelope, phrases: &Phrases) -> (Option<Vec<Span>>, Vec<Span>) {
     let Converted { system, users } =
         convert::convert(envelope, phrases, convert::Options::default());
     (system, users.into_iter().next().unwrap_or_default())
@@ -29,7 +29,7 @@ pub struct Output {
 ///
 /// `question` is what the label is followed by where the message lacks it. A
 /// reminder to cite goes before the last label, even one that a person typed.
-pub fn with_tools(
+pub(super) fn with_tools(
     user: Vec<Span>,
     question: &str,
     outputs: &[Output],
@@ -49,7 +49,7 @@ pub fn with_tools(
 }
 
 /// The outputs, each in a tag of its tool; `None` for no outputs.
-pub fn tool_context(outputs: &[Output], phrases: &Phrases) -> Option<Span> {
+pub(super) fn tool_context(outputs: &[Output], phrases: &Phrases) -> Option<Span> {
     if outputs.is_empty() {
         return None;
     }
@@ -149,7 +149,11 @@ fn back(spans: Vec<Span>, mut bytes: usize) -> Vec<Span> {
 }
 
 /// The system message of the tool loop: guidance behind everything else.
-pub fn agent_system(system: Option<Vec<Span>>, notes: &[Span], phrases: &Phrases) -> Vec<Span> {
+pub(super) fn agent_system(
+    system: Option<Vec<Span>>,
+    notes: &[Span],
+    phrases: &Phrases,
+) -> Vec<Span> {
     let mut spans = system.unwrap_or_default();
     let guidance = Span::new(
         "L1/agent_guidance",
@@ -170,7 +174,7 @@ pub fn agent_system(system: Option<Vec<Span>>, notes: &[Span], phrases: &Phrases
 
 /// A tool's result as the loop sends it: a search gets the question appended
 /// unless it holds it already.
-pub fn tool_result(tool: &str, result: &str, question: &str, phrases: &Phrases) -> String {
+pub(super) fn tool_result(tool: &str, result: &str, question: &str, phrases: &Phrases) -> String {
     let question = trim(question);
     if tool != "localSearch" || question.is_empty() || result.contains(question) {
         return result.to_owned();
@@ -185,7 +189,7 @@ pub fn tool_result(tool: &str, result: &str, question: &str, phrases: &Phrases) 
 }
 
 /// The question of an envelope: the text of L5.
-pub fn question(envelope: &Envelope) -> crate::chat::Text {
+pub(super) fn question(envelope: &Envelope) -> crate::chat::Text {
     envelope.layer(LayerId::User).text()
 }
 

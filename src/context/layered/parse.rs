@@ -21,7 +21,7 @@ pub fn segments(release: Release, text: &str, stable: bool) -> Vec<Segment> {
 }
 
 /// Metadata that names a source and, where there is one, a note.
-pub fn metadata(source: &str, note_path: Option<&str>) -> Metadata {
+pub(super) fn metadata(source: &str, note_path: Option<&str>) -> Metadata {
     let mut map = Metadata::new();
     map.insert("source".to_owned(), Value::from(source));
     if let Some(path) = note_path {

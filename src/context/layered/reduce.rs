@@ -13,7 +13,7 @@ const SECTIONS: usize = 20;
 
 /// What of a segment's text goes into the library: every block in it reduced,
 /// trimmed. Empty where nothing is left.
-pub fn for_library(content: &str, phrases: &Phrases) -> String {
+pub(super) fn for_library(content: &str, phrases: &Phrases) -> String {
     let tags: Vec<&'static str> = KINDS
         .iter()
         .map(|kind| kind.tag)
@@ -177,7 +177,7 @@ fn last_sentence(text: &str, after: usize) -> Option<usize> {
 
 /// An answer as it enters the history: blocks of tool results from 5000 units
 /// on are replaced by previews.
-pub fn answer(text: &str, phrases: &Phrases) -> String {
+pub(super) fn answer(text: &str, phrases: &Phrases) -> String {
     const TAGS: [&str; 6] = [
         "localSearch",
         "note_context",

@@ -1,7 +1,9 @@
 use super::*;
 use crate::chat::{Content, Family, Text};
 use crate::context::testing::{Talk, flat, flat_with_markers, moment, round, strategy, text};
-use crate::context::view::{Attachment, CompactionMode, NodeId, Note, ToolOutput, Vault};
+use crate::context::view::{
+    Attachment, CompactionMode, Link, NodeId, Note, Subagent, ToolOutput, Vault,
+};
 use jiff::Timestamp;
 
 fn note(path: &str, body: &str) -> Note {

@@ -1,6 +1,6 @@
-use super::super::session::{Answer, Attach, Session, Settings};
 use super::*;
-use crate::chat::Content;
+use crate::chat::{Block, Content};
+use crate::context::layered::session::{Answer, Attach, Session, Settings};
 use crate::context::testing::{Talk, flat, flat_with_markers, round, strategy, text};
 use crate::context::view::{Attachment, ToolOutput, Vault};
 use jiff::Timestamp;
