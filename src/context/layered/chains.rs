@@ -29,6 +29,7 @@ pub struct Output {
 ///
 /// `question` is what the label is followed by where the message lacks it. A
 /// reminder to cite goes before the last label, even one that a person typed.
+/// Where there is neither question nor context, there is no message.
 pub(super) fn with_tools(
     user: Vec<Span>,
     question: &str,
@@ -36,6 +37,9 @@ pub(super) fn with_tools(
     cite: bool,
     phrases: &Phrases,
 ) -> Vec<Span> {
+    if user.is_empty() {
+        return user;
+    }
     let labelled = labelled(user, question, phrases);
     let Some(context) = tool_context(outputs, phrases) else {
         return labelled;
@@ -241,6 +245,7 @@ mod tests {
                 "# Found:\n\n<t>\n1\n</t>\n\na\n\nCITE\n\n[Q]: b",
             ),
             (&["why"], &[], true, "why\n\n[Q]:\nwhy"),
+            (&[], &[output("t", "1")], true, ""),
         ];
         for (user, outputs, cite, expected) in cases {
             let out = with_tools(spans(user), "why ", outputs, *cite, &book());

@@ -133,7 +133,7 @@ pub(super) fn queued(names: &[std::sync::Arc<str>]) -> String {
     )
 }
 
-/// A browser tab; everything escaped.
+/// A browser tab; everything escaped. Without a title it is `Untitled`.
 pub(super) fn tab(active: bool, title: &str, url: &str, mode: Option<&str>, text: &str) -> String {
     let tag = if active {
         "active_web_tab"
@@ -146,7 +146,7 @@ pub(super) fn tab(active: bool, title: &str, url: &str, mode: Option<&str>, text
         .unwrap_or_default();
     format!(
         "\n\n<{tag}>\n<title>{}</title>\n<url>{}</url>{mode}\n<content>\n{}\n</content>\n</{tag}>",
-        escape(title),
+        escape(if title.is_empty() { "Untitled" } else { title }),
         escape(url),
         escape(text)
     )

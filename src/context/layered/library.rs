@@ -6,7 +6,6 @@ use super::reduce;
 use super::release::Release;
 use super::turn;
 use crate::context::Phrases;
-use crate::context::view::Note;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,9 +45,17 @@ impl Library {
         let mut text = texts.join("\n");
         if mentions_preview(&text) {
             let hint = phrases.get("prior_context_hint");
-            text.push_str(&format!(
-                "\n\n<prior_context_note>\n{hint}\n</prior_context_note>"
-            ));
+            text.push_str(
+                "
+
+<prior_context_note>
+",
+            );
+            text.push_str(hint);
+            text.push_str(
+                "
+</prior_context_note>",
+            );
         }
         let known = layers
             .iter()
@@ -66,7 +73,7 @@ impl Library {
         for &path in paths {
             if !seen.contains(&path) {
                 seen.push(path);
-                let note: Note = files.read(path);
+                let note = files.read(path);
                 text.push_str(&turn::written(
                     Release::V31,
                     "note_context",

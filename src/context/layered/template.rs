@@ -92,7 +92,7 @@ impl State<'_> {
         let mut out: Vec<(String, String)> = Vec::new();
         for name in names(text) {
             let named = self.named(name);
-            let contents: Vec<String> = named.iter().map(|note| variable_note(note)).collect();
+            let contents: Vec<String> = named.iter().map(variable_note).collect();
             if contents.is_empty() {
                 continue;
             }

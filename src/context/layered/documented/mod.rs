@@ -159,25 +159,26 @@ impl Layered {
             }
         }
     }
+}
 
-    fn watch(&self, chain: &Chain<'_>, instructions: Digest, shelf: &Shelf) -> Vec<String> {
-        let users: Vec<&Arc<UserTurn>> = chain.users().collect();
-        let [.., before, now] = users.as_slice() else {
-            return Vec::new();
-        };
-        let Some(Stored::Layered(kept)) = &before.stored else {
-            return Vec::new();
-        };
-        let mut warnings = Vec::new();
-        if kept.instructions != instructions && same_settings(&before.sample, &now.sample) {
-            warnings.push("L1 has changed although no source of it has".to_owned());
-        }
-        let loaded = chain.reloaded > 0 && chain.reloaded + 1 == users.len();
-        if !loaded && shelf.hash(kept.entries) != Some(kept.library) {
-            warnings.push("L2 has changed although nothing was added or recovered".to_owned());
-        }
-        warnings
+/// What of the layers is not what the message before left, without a reason.
+fn watch(chain: &Chain<'_>, instructions: Digest, shelf: &Shelf) -> Vec<String> {
+    let users: Vec<&Arc<UserTurn>> = chain.users().collect();
+    let [.., before, now] = users.as_slice() else {
+        return Vec::new();
+    };
+    let Some(Stored::Layered(kept)) = &before.stored else {
+        return Vec::new();
+    };
+    let mut warnings = Vec::new();
+    if kept.instructions != instructions && same_settings(&before.sample, &now.sample) {
+        warnings.push("L1 has changed although no source of it has".to_owned());
     }
+    let loaded = chain.reloaded > 0 && chain.reloaded + 1 == users.len();
+    if !loaded && shelf.hash(kept.entries) != Some(kept.library) {
+        warnings.push("L2 has changed although nothing was added or recovered".to_owned());
+    }
+    warnings
 }
 
 /// Whether two samples have the same sources of L1.
@@ -223,7 +224,7 @@ impl Strategy for Layered {
         let l1 = sources::instructions(&newest.sample, self.producer());
         let instructions = Digest::of(convert::concat(&l1).as_bytes());
         let shelf = self.shown(chain);
-        warnings.extend(self.watch(chain, instructions, &shelf));
+        warnings.extend(watch(chain, instructions, &shelf));
         let entries = shelf.entries().len();
         let kept = Kept {
             instructions,

@@ -355,7 +355,7 @@ fn at_most_four_blocks_are_marked_and_l1_and_l2_are_two_of_them() {
 fn a_tool_loop_grows_and_is_gone_with_the_next_question() {
     let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
     let prompt = talk.send_with(&mut *it, "one", |turn| {
-        turn.rounds = vec![round(1), round(2)]
+        turn.rounds = vec![round(1), round(2)];
     });
     assert_eq!(prompt.messages.len(), 5);
     talk.reply("done");

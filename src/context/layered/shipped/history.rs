@@ -6,7 +6,8 @@ use crate::context::layered::reduce;
 use crate::context::layered::release::Release;
 use crate::context::layered::units::trim;
 use crate::context::render;
-use crate::context::view::{AssistantTurn, Chain, ChainKind, Link, UserTurn};
+use crate::context::view::{AssistantTurn, Chain, ChainKind, Link, NodeId, UserTurn};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Exchanges that the history shows, as both releases set it by default.
@@ -15,7 +16,8 @@ const EXCHANGES: usize = 30;
 impl Copilot {
     /// The window of history: questions with an answer that follows directly.
     pub(super) fn history(&self, chain: &Chain<'_>) -> Vec<Message> {
-        let indices: Vec<_> = chain.users().map(|turn| turn.id).collect();
+        let users = chain.users().enumerate();
+        let indices: HashMap<NodeId, usize> = users.map(|(at, turn)| (turn.id, at)).collect();
         let links = chain.visible();
         let pairs: Vec<(&Arc<UserTurn>, &Link)> = links
             .iter()
@@ -28,7 +30,7 @@ impl Copilot {
         let from = pairs.len().saturating_sub(EXCHANGES);
         let mut messages = Vec::new();
         for (turn, answer) in &pairs[from..] {
-            let index = indices.iter().position(|id| *id == turn.id).unwrap_or(0);
+            let index = indices.get(&turn.id).copied().unwrap_or(0);
             let asked = self.remembered(chain, index, turn);
             let asked = Span::new(Origin::USER, Class::Turn, asked);
             messages.push(Message::text(Role::User, vec![asked]));

@@ -350,7 +350,10 @@ impl Strategy for Copilot {
         let Some(newest) = chain.newest() else {
             return Ok(Plan::default());
         };
-        let (built, warnings) = self.build(chain, newest);
+        let (built, mut warnings) = self.build(chain, newest);
+        let words = self.phrases.get("control_characters_warning");
+        let layers = built.envelope.control_characters();
+        warnings.extend(layers.map(|layer| words.replace("{layer}", layer.as_str())));
         Ok(Plan {
             message: Some(Stored::Copilot(Box::new(built))),
             anchor: None,

@@ -139,21 +139,17 @@ pub(super) fn build(
     let compacted = (release == Release::V4 && len16(&text) > turn.threshold_tokens * 4)
         .then(|| autocompact::compact(&format!("{}{}", library.text, context.text()), summarise))
         .flatten();
-    let text = match compacted {
-        Some(compacted) => {
-            let text = format!("{}{compacted}", question.text);
-            if !trim(&compacted).is_empty() {
-                segments.push((LayerId::Turn, merged(&compacted, &context.paths)));
-            }
-            text
+    let text = if let Some(compacted) = compacted {
+        if !trim(&compacted).is_empty() {
+            segments.push((LayerId::Turn, merged(&compacted, &context.paths)));
         }
-        None => {
-            let known = parse::segments(release, &library.text, true);
-            segments.extend(known.into_iter().map(|s| (LayerId::Previous, s)));
-            let new = context.segments(release, turn.message_id);
-            segments.extend(new.into_iter().map(|s| (LayerId::Turn, s)));
-            text
-        }
+        format!("{}{compacted}", question.text)
+    } else {
+        let known = parse::segments(release, &library.text, true);
+        segments.extend(known.into_iter().map(|s| (LayerId::Previous, s)));
+        let new = context.segments(release, turn.message_id);
+        segments.extend(new.into_iter().map(|s| (LayerId::Turn, s)));
+        text
     };
     let envelope = Envelope::build(turn.message_id, segments);
     Built { envelope, text }
