@@ -337,3 +337,6 @@ impl Session {
             .collect();
     }
 }
+
+#[cfg(test)]
+mod tests;
