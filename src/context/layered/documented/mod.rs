@@ -249,9 +249,14 @@ impl Strategy for Layered {
                 (_, Some(turn)) => self.newest(turn, &shelf, chain.rounds),
                 (_, None) => Vec::new(),
             };
+            let instructions = self.instructions(chain);
+            let mut library = self.library(&shelf);
+            if let (true, Some(heading)) = (instructions.is_empty(), library.first_mut()) {
+                heading.text = heading.text.trim_start().into();
+            }
             Frame {
-                instructions: self.instructions(chain),
-                library: self.library(&shelf),
+                instructions,
+                library,
                 summary: chain
                     .boundary()
                     .map(|(_, compaction)| compaction.summary.clone()),

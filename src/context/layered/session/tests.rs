@@ -21,6 +21,11 @@ fn v4() -> Session {
     chat(Release::V4, ChainKind::Llm)
 }
 
+/// A plain chat of release 3.1.
+fn old() -> Session {
+    chat(Release::V31, ChainKind::Llm)
+}
+
 fn write(chat: &mut Session, path: &str, body: &str) {
     chat.files.write(Note {
         path: Arc::from(path),
@@ -133,7 +138,7 @@ fn a_tab_is_referred_to_while_the_library_is_a_turn_behind() {
 
 #[test]
 fn a_long_page_whose_address_is_escaped_is_sent_again_beside_its_preview() {
-    let mut chat = self::chat(Release::V4, ChainKind::Plus);
+    let mut chat = chat(Release::V4, ChainKind::Plus);
     let page = || {
         vec![Attach::Url {
             url: Arc::from("https://e.org/?a&b"),
@@ -174,7 +179,7 @@ fn tags_and_folders_name_all_their_notes() {
 
 #[test]
 fn release_3_1_keeps_groups_as_one_segment_each_and_never_promotes_them() {
-    let mut chat = self::chat(Release::V31, ChainKind::Plus);
+    let mut chat = chat(Release::V31, ChainKind::Plus);
     write(&mut chat, "a&b.md", "Alpha");
     let attached = || {
         vec![
@@ -218,7 +223,7 @@ fn a_summarised_turn_holds_the_library_and_gives_it_back() {
 
 #[test]
 fn a_tool_loop_asks_once_a_reply_and_forgets_its_tools() {
-    let mut chat = self::chat(Release::V4, ChainKind::Agent);
+    let mut chat = chat(Release::V4, ChainKind::Agent);
     let reply = |text: &str, calls: &[&str]| Reply {
         text: Text::from(text),
         calls: calls
@@ -277,7 +282,7 @@ fn asking_again_sends_the_same_and_a_loaded_question_is_built_first() {
     chat.reload(None);
     let built = chat.regenerate(1, &says("third"));
     assert!(texts(&built[0])[1].contains("Changed"));
-    let mut old = self::chat(Release::V31, ChainKind::Llm);
+    let mut old = old();
     ask(&mut old, "one", vec![]);
     old.reload(None);
     assert!(old.regenerate(1, &says("x")).is_empty());
@@ -306,7 +311,7 @@ fn an_edit_reads_again_with_the_present_selection() {
 
 #[test]
 fn a_moved_note_is_not_found_after_a_load() {
-    let mut chat = self::chat(Release::V31, ChainKind::Llm);
+    let mut chat = chat(Release::V31, ChainKind::Llm);
     write(&mut chat, "old/a.md", "Alpha");
     write(&mut chat, "b.md", "Beta");
     ask(&mut chat, " one ", vec![note("old/a.md"), note("b.md")]);
@@ -327,7 +332,7 @@ fn an_empty_answer_is_neither_a_message_nor_history() {
 
 #[test]
 fn without_instructions_the_library_is_referred_to_and_not_sent() {
-    let mut chat = self::chat(Release::V31, ChainKind::Llm);
+    let mut chat = chat(Release::V31, ChainKind::Llm);
     chat.system.clear();
     write(&mut chat, "a.md", "Alpha");
     ask(&mut chat, "one", vec![note("a.md")]);
