@@ -6,7 +6,6 @@ use crate::chat::{Class, Origin, Role, Span, Text};
 use crate::context::layered::chains;
 use crate::context::layered::chatfile::{Names, Sender};
 use crate::context::layered::envelope::Envelope;
-use crate::context::layered::reduce;
 use crate::context::layered::release::Release;
 use crate::context::view::ChainKind;
 
@@ -29,11 +28,8 @@ impl Session {
             ),
         };
         if !text.is_empty() {
-            let kept = match self.release {
-                Release::V4 => reduce::answer(&text, &self.phrases),
-                Release::V31 => text.clone(),
-            };
-            self.history.push((question, Text::from(kept)));
+            let kept = self.kept(&text);
+            self.history.push((question, kept));
             let id = self.next_id();
             self.messages.push(Message {
                 id,

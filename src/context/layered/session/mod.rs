@@ -13,6 +13,7 @@ use super::chatfile::{self, Names, SavedTurn, Sender};
 use super::envelope::LayerId;
 use super::files::Files;
 use super::library::Library;
+use super::reduce;
 use super::release::Release;
 use super::template::{self, Scope};
 use super::turn::{self, Item, Turn};
@@ -333,8 +334,16 @@ impl Session {
             .messages
             .windows(2)
             .filter(|pair| pair[0].sender == Sender::User && pair[1].sender == Sender::Ai)
-            .map(|pair| (pair[0].text.as_str().into(), pair[1].text.as_str().into()))
+            .map(|pair| (pair[0].text.as_str().into(), self.kept(&pair[1].text)))
             .collect();
+    }
+
+    /// An answer as it enters the history.
+    fn kept(&self, answer: &str) -> Text {
+        Text::from(match self.release {
+            Release::V4 => reduce::answer(answer, &self.phrases),
+            Release::V31 => answer.to_owned(),
+        })
     }
 }
 

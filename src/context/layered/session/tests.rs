@@ -340,3 +340,25 @@ fn without_instructions_the_library_is_referred_to_and_not_sent() {
     assert_eq!(second.messages[0].role, crate::chat::Role::User);
     assert!(texts(&second)[2].starts_with("refs:\n- a.md"));
 }
+
+#[test]
+fn tool_results_in_an_answer_are_shortened_live_and_rebuilt() {
+    let mut chat = v4();
+    let long = format!("<localSearch>{}</localSearch> said", "x".repeat(6_000));
+    chat.send("one", vec![], &says(&long));
+    for rebuilt in [false, true] {
+        if rebuilt {
+            chat.reload(None);
+        }
+        let next = ask(&mut chat, "next", vec![]);
+        let answer = &texts(&next)[2];
+        assert!(
+            answer.starts_with("<prior_context source=\"localSearch\""),
+            "{rebuilt}"
+        );
+        assert!(answer.ends_with("</prior_context> said"));
+    }
+    let mut old = old();
+    old.send("one", vec![], &says(&long));
+    assert_eq!(texts(&ask(&mut old, "next", vec![]))[2], long);
+}

@@ -54,9 +54,9 @@ impl Copilot {
         }
     }
 
-    /// How an answer stands in the history. Release 4 puts a comment in front of
-    /// an agent's and shortens tool results; what is rebuilt keeps the comment,
-    /// what is loaded has neither.
+    /// How an answer stands in the history. Release 4 shortens tool results, live
+    /// and rebuilt, and puts a comment in front of an agent's answer, which a
+    /// saved chat loses.
     fn answered(
         &self,
         chain: &Chain<'_>,
@@ -65,23 +65,21 @@ impl Copilot {
         answer: &AssistantTurn,
     ) -> AssistantTurn {
         let mut said = answer.clone();
-        if index < chain.reloaded {
+        let loaded = index < chain.reloaded;
+        if loaded {
             said.text = Text::from(trim(&answer.text));
-            return said;
         }
         if self.release == Release::V31 {
             return said;
         }
-        let comment = self.phrases.get("agent_reasoning");
         let agent = chain_kind(turn) == ChainKind::Agent && !answer.text.is_empty();
-        if agent {
+        if agent && !loaded {
+            let comment = self.phrases.get("agent_reasoning");
             said.text = Text::from(format!("{comment}\n\n{}", answer.text));
         }
-        if index >= chain.rebuilt {
-            let kept = reduce::answer(&said.text, &self.phrases);
-            if kept != *said.text {
-                said.text = Text::from(kept);
-            }
+        let kept = reduce::answer(&said.text, &self.phrases);
+        if kept != *said.text {
+            said.text = Text::from(kept);
         }
         said
     }
