@@ -16,7 +16,7 @@ const FILE_TIME_MS: i64 = 1_700_000_000_000;
 
 /// Runs the case; of the expected output only `prefix` is left out, which is
 /// derived from the messages.
-pub fn run(input: &Value, release: Release, phrases: &Arc<Phrases>) -> Value {
+pub(crate) fn run(input: &Value, release: Release, phrases: &Arc<Phrases>) -> Value {
     let mut session = session(input, release, phrases);
     let mut requests = Vec::new();
     let steps = input["turns"].as_array().expect("turns");

@@ -16,15 +16,15 @@ use std::{env, fs};
 
 /// A state of the original program, as the cases name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     V4,
     V31,
 }
 
 impl State {
-    pub const BOTH: [Self; 2] = [Self::V4, Self::V31];
+    pub(crate) const BOTH: [Self; 2] = [Self::V4, Self::V31];
 
-    pub fn release(self) -> Release {
+    pub(crate) fn release(self) -> Release {
         match self {
             Self::V4 => Release::V4,
             Self::V31 => Release::V31,
@@ -41,12 +41,12 @@ fn beside() -> PathBuf {
 }
 
 /// The folder of the cases.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// The folder, where there is one; says so where there is none.
     #[expect(clippy::print_stdout, reason = "says that nothing was compared")]
-    pub fn find() -> Option<Self> {
+    pub(crate) fn find() -> Option<Self> {
         let named = env::var_os("LAYERED_CASES").map(PathBuf::from);
         let folder = named.unwrap_or_else(beside);
         if folder.is_dir() {
@@ -69,7 +69,7 @@ impl Folder {
     }
 
     /// The original's wording, its masked passages as placeholders.
-    pub fn phrases(&self) -> Arc<Phrases> {
+    pub(crate) fn phrases(&self) -> Arc<Phrases> {
         let here = self.0.join(PHRASES).is_file();
         let folder = if here { self.0.clone() } else { beside() };
         let mut book = Self(folder).read(PHRASES);
@@ -80,7 +80,7 @@ impl Folder {
     }
 
     /// Every case of every file.
-    pub fn cases(&self) -> Vec<Case> {
+    pub(crate) fn cases(&self) -> Vec<Case> {
         let mut names: Vec<String> = fs::read_dir(&self.0)
             .expect("a folder")
             .map(|entry| {
@@ -145,21 +145,21 @@ fn plain_call(call: &mut Value) {
 }
 
 /// The text under `key`; empty where there is none.
-pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or("")
 }
 
 /// One case.
-pub struct Case {
-    pub suite: String,
-    pub id: String,
+pub(crate) struct Case {
+    pub(crate) suite: String,
+    pub(crate) id: String,
     input: Value,
     expected: Value,
 }
 
 impl Case {
     /// What is expected of a state; `None` where the case does not apply to it.
-    pub fn expected(&self, state: State) -> Option<&Value> {
+    pub(crate) fn expected(&self, state: State) -> Option<&Value> {
         let v4 = &self.expected["v4"];
         let value = match state {
             State::V4 => v4,
@@ -180,7 +180,7 @@ impl Case {
     }
 
     /// What we make of it, in the shape of what is expected.
-    pub fn run(&self, state: State, phrases: &Arc<Phrases>) -> Value {
+    pub(crate) fn run(&self, state: State, phrases: &Arc<Phrases>) -> Value {
         let input = &self.input;
         match self.suite.as_str() {
             "engine" => output::envelope(&built(input), phrases),
@@ -217,7 +217,7 @@ fn segment(value: &Value) -> Segment {
         id: Arc::from(text(value, "id")),
         content: Text::from(text(value, "content")),
         stable: value["stable"].as_bool().unwrap_or(true),
-        metadata: value["metadata"].as_object().map(Map::clone),
+        metadata: value["metadata"].as_object().cloned(),
     }
 }
 
