@@ -3,7 +3,10 @@
 //! What names a server elsewhere is run against the embedded one. Commands that
 //! build the project or start real servers are checked, not run.
 
-#![expect(clippy::expect_used, reason = "a test that cannot be set up has to stop")]
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot be set up has to stop"
+)]
 
 use assert_cmd::cargo::cargo_bin;
 use prefixbench::server::{Options, Server, Speed};
@@ -20,7 +23,10 @@ fn commands(readme: &str) -> Vec<String> {
     let blocks = readme.split("```console\n").skip(1);
     let bodies = blocks.filter_map(|block| block.split("```").next());
     let lines = bodies.flat_map(str::lines);
-    lines.filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
+    lines
+        .filter_map(|line| line.strip_prefix("$ "))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A copy of what commands read, so that nothing is written into the project.
@@ -48,7 +54,14 @@ fn copy(from: &Path, to: &Path) {
 /// One body a turn, as `render` prints them.
 fn write_bodies(dir: &Path) {
     let rendered = Command::new(cargo_bin!("prefixbench"))
-        .args(["render", "scenarios/quickstart.yaml", "--config", "dev", "--format", "jsonl"])
+        .args([
+            "render",
+            "scenarios/quickstart.yaml",
+            "--config",
+            "dev",
+            "--format",
+            "jsonl",
+        ])
         .current_dir(dir)
         .output()
         .expect("render");
@@ -65,18 +78,29 @@ fn write_bodies(dir: &Path) {
 fn adapted(command: &str, server: &str) -> String {
     let program = cargo_bin!("prefixbench").to_string_lossy().into_owned();
     let words = command.split(' ').map(|word| {
-        if word.starts_with("http://") || word.starts_with("https://") { server } else { word }
+        if word.starts_with("http://") || word.starts_with("https://") {
+            server
+        } else {
+            word
+        }
     });
     let command = words.collect::<Vec<_>>().join(" ");
     command
         .replacen("cargo run --release --", &program, 1)
-        .replacen("prefixbench ", &format!("{program} "), usize::from(command.starts_with("prefixbench ")))
+        .replacen(
+            "prefixbench ",
+            &format!("{program} "),
+            usize::from(command.starts_with("prefixbench ")),
+        )
 }
 
 #[test]
 fn every_command_runs() {
     let runtime = tokio::runtime::Runtime::new().expect("runtime");
-    let options = Options { speed: Speed::INSTANT, ..Options::default() };
+    let options = Options {
+        speed: Speed::INSTANT,
+        ..Options::default()
+    };
     let server = runtime.block_on(Server::start(options)).expect("server");
     let dir = workplace();
     write_bodies(dir.path());
@@ -88,8 +112,14 @@ fn every_command_runs() {
             continue;
         }
         if let Some(script) = command.strip_prefix("scripts/") {
-            let script = root().join("scripts").join(script.split(' ').next().expect("a name"));
-            let checked = Command::new("bash").arg("-n").arg(&script).status().expect("bash");
+            let script = root()
+                .join("scripts")
+                .join(script.split(' ').next().expect("a name"));
+            let checked = Command::new("bash")
+                .arg("-n")
+                .arg(&script)
+                .status()
+                .expect("bash");
             assert!(checked.success(), "{command}");
             continue;
         }
@@ -101,7 +131,11 @@ fn every_command_runs() {
             .output()
             .expect("shell");
         let said = String::from_utf8_lossy(&ended.stderr);
-        assert!(ended.status.success(), "`{command}` ended with {}:\n{said}", ended.status);
+        assert!(
+            ended.status.success(),
+            "`{command}` ended with {}:\n{said}",
+            ended.status
+        );
         assert!(!ended.stdout.is_empty(), "`{command}` printed nothing");
         ran += 1;
     }

@@ -58,7 +58,11 @@ impl Files {
             .map(Path::to_owned)
             .unwrap_or_default();
         let phrases = Arc::new(phrases(given.phrases.as_deref())?);
+        let defined = scenario.configurations.iter();
+        let own = defined.filter(|(_, spec)| spec.options.external.is_some());
+        let own = own.map(|(name, _)| name.clone()).collect();
         Ok(Self {
+            own,
             phrases,
             configurations,
             bodies,
