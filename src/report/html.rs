@@ -19,14 +19,14 @@ const TEMPLATE: &str = include_str!("html/page.html.jinja");
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/tables.js");
 
-/// Files up to this size, in bytes, are carried in the page; larger ones are only named.
-const CARRIED: usize = 256 * 1024;
+/// Files that are no longer than this as an address are carried in the page; others are only named.
+const CARRIED: usize = 128 * 1024;
 
 /// Rows of a table that are shown: more would not be read, and would slow the browser.
-const ROWS: usize = 1_000;
+const ROWS: usize = 400;
 
 /// Breaks that are shown.
-const BREAKS: usize = 100;
+const BREAKS: usize = 50;
 
 /// What a page says.
 #[derive(Clone, Debug, Default)]
@@ -35,14 +35,16 @@ pub struct Page {
     pub title: String,
     /// The answer in one sentence, built from the numbers.
     pub headline: String,
-    /// What the answer rests on: how much was measured, on what, when.
-    pub basis: String,
+    /// What the answer rests on: how much was measured, on what, when; a paragraph each.
+    pub basis: Vec<String>,
     /// What limits the numbers, each with what to do about it; shown first where there is any.
     pub warnings: Vec<String>,
     /// The table that comes first.
     pub summary: Table,
     /// Pictures, in order.
     pub figures: Vec<Picture>,
+    /// A sentence above the breaks: which they are.
+    pub breaks_note: String,
     /// Breaks, in order; each opens to the texts that differ.
     pub breaks: Vec<Break>,
     /// Further tables, by turn for instance.
@@ -65,6 +67,8 @@ pub struct Picture {
 /// A table; each row has a cell for each column.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
+    /// What a program calls it: an attribute of the table, for checks of the page.
+    pub key: String,
     /// Its heading.
     pub title: String,
     /// A sentence above it, such as what was left out; may be empty.
@@ -78,6 +82,8 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Column {
+    /// What a program calls it: an attribute of its head, for checks of the page.
+    pub key: String,
     /// Its name, with the unit.
     pub name: String,
     /// What the name means, where that is not plain; may be empty.
@@ -155,8 +161,10 @@ pub struct Download {
     pub name: String,
     /// What it is, `text/csv`.
     pub media_type: &'static str,
-    /// What is in it.
-    pub content: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What is in it; `None` where it is too large to be carried.
+    pub content: Option<String>,
 }
 
 /// A page that could not be made.
@@ -181,8 +189,8 @@ pub enum HtmlError {
 
 /// The page as one HTML file.
 ///
-/// Sections without content are left out. A file above 256 KiB is named, not carried; of a table
-/// the first 1,000 rows are shown and of the breaks the first 100, and the page says so.
+/// Sections without content are left out. A large file is named, not carried; of a table the first
+/// 400 rows are shown and of the breaks the first 50, and the page says so.
 ///
 /// # Errors
 ///
@@ -202,10 +210,11 @@ pub fn html(page: &Page) -> Result<String, HtmlError> {
     let filled = environment.get_template("page.html")?.render(context! {
         title => page.title.as_str(),
         headline => page.headline.as_str(),
-        basis => page.basis.as_str(),
+        basis => Value::from(Serde(&page.basis)),
         warnings => Value::from(Serde(&page.warnings)),
         summary => table(&page.summary),
         figures,
+        breaks_note => page.breaks_note.as_str(),
         breaks => Value::from(Serde(breaks)),
         breaks_left_out => left_out(breaks.len(), page.breaks.len(), "breaks"),
         tables,
@@ -221,6 +230,7 @@ pub fn html(page: &Page) -> Result<String, HtmlError> {
 fn table(table: &Table) -> Value {
     let rows = &table.rows[..table.rows.len().min(ROWS)];
     context! {
+        key => table.key.as_str(),
         title => table.title.as_str(),
         note => table.note.as_str(),
         columns => Value::from(Serde(&table.columns)),
@@ -251,11 +261,12 @@ fn picture(picture: &Picture) -> Result<Value, HtmlError> {
 }
 
 fn download(file: &Download) -> Value {
-    let size = file.content.len();
-    let href = (size <= CARRIED).then(|| data_url(file.media_type, &file.content));
+    let url = file.content.as_ref();
+    let url = url.map(|content| data_url(file.media_type, content));
+    let href = url.filter(|url| url.len() <= CARRIED);
     context! {
         name => file.name.as_str(),
-        size => format!("{} kB", grouped(size.div_ceil(1000) as u64)),
+        size => format!("{} kB", grouped(file.size.div_ceil(1000))),
         href,
     }
 }
