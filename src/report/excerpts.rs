@@ -38,7 +38,7 @@ pub(super) fn excerpts(
             .lost
             .map_or_else(|| UNKNOWN.to_owned(), |lost| count(lost.0, "token")),
         title: format!(
-            "{}, {} {}: in {}, because of {}",
+            "{}, {} {}: in {} ({})",
             one.record.configuration,
             name(one.record),
             request(one.record),

@@ -6,8 +6,8 @@
 
 use super::detail::Detail;
 use super::excerpts::excerpts;
-use super::figures::{Drawn, figures};
-use super::html::{Download, HtmlError, html};
+use super::figures::figures;
+use super::html::{Download, HtmlError, Picture, html};
 use super::page::{Shown, page};
 use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
@@ -82,7 +82,7 @@ pub fn rebuild(dir: &Path) -> Result<Results, RebuildError> {
     let shown = Shown {
         breaks: excerpts(&results, &all, &detail),
         textless: detail.textless,
-        pictures: drawn.into_iter().map(|one| one.picture).collect(),
+        pictures: drawn,
         downloads: out.downloads()?,
     };
     let page = html(&page(&results, &run.manifest, shown))?;
@@ -204,18 +204,17 @@ impl Folder<'_> {
     }
 
     /// Writes each picture as SVG and as PNG.
-    fn charts(&self, drawn: &[Drawn]) -> Result<(), RebuildError> {
+    fn charts(&self, drawn: &[Picture]) -> Result<(), RebuildError> {
         fs::create_dir_all(self.0.join(CHARTS)).map_err(|source| self.failed(CHARTS, source))?;
-        for one in drawn {
-            let figure = &one.picture.figure;
+        for picture in drawn {
+            let figure = &picture.figure;
             let failed = |source: ChartError| HtmlError::Chart {
                 title: figure.title(),
                 source,
             };
-            let svg = figure.svg().map_err(failed)?;
-            self.place(&format!("{CHARTS}/{}.svg", one.name), svg.as_bytes())?;
-            let png = figure.png().map_err(failed)?;
-            self.place(&format!("{CHARTS}/{}.png", one.name), &png)?;
+            self.place(&picture.file, figure.svg().map_err(failed)?.as_bytes())?;
+            let png = Path::new(&picture.file).with_extension("png");
+            self.place(&png.to_string_lossy(), &figure.png().map_err(failed)?)?;
         }
         Ok(())
     }

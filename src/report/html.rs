@@ -7,7 +7,7 @@
 //! Invariants: all text is escaped by the template engine, so nothing from a
 //! prompt becomes markup; the same page gives the same bytes.
 
-use crate::chart::{ChartError, Figure};
+use crate::chart::{CHARTS, ChartError, Figure};
 use crate::units::grouped;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
@@ -21,6 +21,9 @@ const SCRIPT: &str = include_str!("html/tables.js");
 
 /// Files that are no longer than this as an address are carried in the page; others are only named.
 const CARRIED: usize = 128 * 1024;
+
+/// Bytes of pictures that are carried in the page; others are only named.
+const PICTURES: usize = 1_000_000;
 
 /// Rows of a table that are shown: more would not be read, and would slow the browser.
 const ROWS: usize = 400;
@@ -62,6 +65,8 @@ pub struct Picture {
     pub figure: Figure,
     /// How to read it, or what it shows here.
     pub caption: String,
+    /// Its SVG file beside the page; named where the page has no room for the picture.
+    pub file: String,
 }
 
 /// A table; each row has a cell for each column.
@@ -196,11 +201,7 @@ pub enum HtmlError {
 ///
 /// [`HtmlError`] when a picture cannot be drawn or the template cannot be filled.
 pub fn html(page: &Page) -> Result<String, HtmlError> {
-    let figures = page
-        .figures
-        .iter()
-        .map(picture)
-        .collect::<Result<Vec<_>, _>>()?;
+    let (figures, files) = pictures(&page.figures)?;
     let downloads: Vec<Value> = page.downloads.iter().map(download).collect();
     let tables: Vec<Value> = page.tables.iter().map(table).collect();
     let breaks = &page.breaks[..page.breaks.len().min(BREAKS)];
@@ -214,6 +215,7 @@ pub fn html(page: &Page) -> Result<String, HtmlError> {
         warnings => Value::from(Serde(&page.warnings)),
         summary => table(&page.summary),
         figures,
+        files,
         breaks_note => page.breaks_note.as_str(),
         breaks => Value::from(Serde(breaks)),
         breaks_left_out => left_out(breaks.len(), page.breaks.len(), "breaks"),
@@ -248,16 +250,45 @@ fn left_out(shown: usize, all: usize, what: &str) -> String {
     format!("The first {shown} of {all} {what}; the files of the run have them all.")
 }
 
-fn picture(picture: &Picture) -> Result<Value, HtmlError> {
-    let title = picture.figure.title();
-    match picture.figure.svg() {
-        Ok(svg) => Ok(context! {
-            title,
-            svg => Value::from_safe_string(svg),
-            caption => picture.caption.as_str(),
-        }),
-        Err(source) => Err(HtmlError::Chart { title, source }),
+/// The pictures that the page has room for, in order, and the files of the others.
+/// Those of a kind that comes earlier in the list of charts have precedence.
+fn pictures(all: &[Picture]) -> Result<(Vec<Value>, Vec<Value>), HtmlError> {
+    let svgs = all.iter().map(svg).collect::<Result<Vec<_>, _>>()?;
+    let rank = |at: &usize| {
+        let name = all[*at].figure.chart().name;
+        CHARTS.iter().position(|chart| chart.name == name)
+    };
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(rank);
+    let mut room = PICTURES;
+    let mut shown = vec![false; all.len()];
+    for at in order {
+        if let Some(rest) = room.checked_sub(svgs[at].len()) {
+            room = rest;
+            shown[at] = true;
+        }
     }
+    let (mut figures, mut files) = (Vec::new(), Vec::new());
+    for ((picture, svg), shown) in all.iter().zip(svgs).zip(shown) {
+        let title = picture.figure.title();
+        if shown {
+            figures.push(context! {
+                title,
+                svg => Value::from_safe_string(svg),
+                caption => picture.caption.as_str(),
+            });
+        } else {
+            files.push(context! { title, file => picture.file.as_str() });
+        }
+    }
+    Ok((figures, files))
+}
+
+fn svg(picture: &Picture) -> Result<String, HtmlError> {
+    picture.figure.svg().map_err(|source| HtmlError::Chart {
+        title: picture.figure.title(),
+        source,
+    })
 }
 
 fn download(file: &Download) -> Value {

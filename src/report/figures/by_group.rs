@@ -40,6 +40,7 @@ pub(super) fn picture(results: &Results) -> Option<Picture> {
             note: note(results, None, &figures),
         }),
         caption,
+        file: String::new(),
     })
 }
 

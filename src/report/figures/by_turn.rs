@@ -43,6 +43,7 @@ pub(super) fn picture(scene: &Scene<'_>, results: &Results) -> Option<Picture> {
             note: note(results, Some(&scene.arena), &figures),
         }),
         caption,
+        file: String::new(),
     })
 }
 

@@ -16,9 +16,6 @@ use crate::tokens::{Encoder, o200k};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-/// Rows of one picture; a scene with more has a picture per configuration.
-const ROWS: usize = 60;
-
 /// Lengths of spans, and the sources that they come from.
 pub(super) struct Sizes {
     tokens: HashMap<Digest, u64>,
@@ -63,7 +60,7 @@ impl Sizes {
     }
 
     fn caption(&self) -> String {
-        let mut caption = "The first conversation of each configuration. A bar is solid as far as \
+        let mut caption = "The first conversation of the configuration. A bar is solid as far as \
                            the server read the prompt from its cache"
             .to_owned();
         caption.push_str(if self.textless {
@@ -93,8 +90,7 @@ fn source(origin: &Origin) -> String {
     name.split('/').next().unwrap_or(name).to_owned()
 }
 
-/// The pictures of a scene, each with the configuration that it is of; empty
-/// where it is of all.
+/// A picture for each configuration of a scene, all to the same scale.
 pub(super) fn pictures(
     scene: &Scene<'_>,
     results: &Results,
@@ -108,32 +104,29 @@ pub(super) fn pictures(
         .map(|row| panel(scene, &row.cell.configuration, detail, sizes))
         .filter(|panel| !panel.rows.is_empty())
         .collect();
-    let rows: usize = panels.iter().map(|panel| panel.rows.len()).sum();
-    let name = scene.name(results);
-    let picture = |panels: Vec<Panel>| {
+    let rows = panels.iter().flat_map(|panel| &panel.rows);
+    let length = |row: &Row| row.spans.iter().map(|span| span.tokens).sum();
+    let scale: u64 = rows.map(length).max().unwrap_or(0);
+    let picture = |panel: Panel| {
         let mut note = note(results, Some(&scene.arena), &[]);
-        let drawn = panels.iter().flat_map(|panel| &panel.rows);
-        let (counted, not): (Vec<_>, Vec<_>) = drawn.partition(|row| row.read.is_some());
-        (note.requests, note.without_count) = (counted.len() as u64, not.len() as u64);
-        note.conversations = panels.len() as u64;
+        note.requests = panel.rows.iter().filter(|row| row.read.is_some()).count() as u64;
+        note.without_count = panel.rows.len() as u64 - note.requests;
+        note.conversations = 1;
+        let figure = PrefixMap {
+            scenario: scene.name(results),
+            sources: sizes.sources.clone(),
+            panels: vec![panel],
+            scale,
+            note,
+        };
         Picture {
-            figure: Figure::PrefixMap(PrefixMap {
-                scenario: name.clone(),
-                sources: sizes.sources.clone(),
-                panels,
-                note,
-            }),
+            figure: Figure::PrefixMap(figure),
             caption: sizes.caption(),
+            file: String::new(),
         }
     };
-    if rows == 0 {
-        return Vec::new();
-    }
-    if rows <= ROWS {
-        return vec![(String::new(), picture(panels))];
-    }
     let each = panels.into_iter();
-    each.map(|panel| (panel.configuration.clone(), picture(vec![panel])))
+    each.map(|panel| (panel.configuration.clone(), picture(panel)))
         .collect()
 }
 

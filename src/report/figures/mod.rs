@@ -8,27 +8,20 @@ mod by_turn;
 mod map;
 
 use super::detail::Detail;
+use super::files::CHARTS;
 use super::html::Picture;
 use super::scenes::{DRAWN_SCENES, scenes};
 use crate::analysis::Results;
 use std::collections::HashSet;
 
-/// A picture with the name of its files, without their ending.
-#[derive(Clone, Debug)]
-pub(super) struct Drawn {
-    /// Lowercase letters, digits and hyphens; unique in the run.
-    pub(super) name: String,
-    pub(super) picture: Picture,
-}
-
 /// Every picture of the run, in the order of a page.
-pub(super) fn figures(results: &Results, detail: &Detail) -> Vec<Drawn> {
+pub(super) fn figures(results: &Results, detail: &Detail) -> Vec<Picture> {
     let mut names = Names::default();
-    let mut drawn: Vec<Drawn> = Vec::new();
+    let mut drawn: Vec<Picture> = Vec::new();
     let mut add = |parts: &[&str], picture: Option<Picture>| {
-        drawn.extend(picture.map(|picture| Drawn {
-            name: names.free(parts),
-            picture,
+        drawn.extend(picture.map(|picture| Picture {
+            file: format!("{CHARTS}/{}.svg", names.free(parts)),
+            ..picture
         }));
     };
     add(&["share-by-group"], by_group::picture(results));

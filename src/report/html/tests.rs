@@ -31,6 +31,7 @@ fn figure(configuration: &str) -> Picture {
     Picture {
         figure: Figure::ShareByGroup(ShareByGroup { groups, note }),
         caption: NASTY.to_owned(),
+        file: "charts/a.svg".to_owned(),
     }
 }
 
