@@ -9,6 +9,7 @@ mod choice;
 mod decode;
 mod exit;
 mod explain;
+mod fleet;
 mod list;
 mod output;
 mod outputs;
