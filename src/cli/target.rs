@@ -5,11 +5,11 @@ use super::output;
 use super::requests::{dialect, family};
 use crate::cache::Model;
 use crate::chat::Family;
-use crate::load::{Engine, Secret, Target};
+use crate::load::{Engine, Key, Secret, Target};
 use crate::provider::Dialect;
 use crate::record::PublicUrl;
 use crate::transport::Client;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,13 +63,13 @@ impl Aim {
         dialect(self.dialect.as_deref().unwrap_or("openai-chat"))
     }
 
-    fn key(&self) -> Option<Secret> {
+    fn key(&self) -> Option<Key> {
         #[expect(
             clippy::disallowed_methods,
             reason = "the command line reads the environment"
         )]
         let key = std::env::var(&self.key_env).ok()?;
-        (!key.trim().is_empty()).then(|| Secret::new(&key))
+        (!key.trim().is_empty()).then(|| Key::fixed(Secret::new(&key)))
     }
 
     fn family(&self, dialect: &dyn Dialect, engine: Engine) -> Result<Family, Failure> {
@@ -91,18 +91,14 @@ impl Aim {
     ) -> Result<Target, Failure> {
         let dialect = self.dialect()?;
         Ok(Target {
-            name: Arc::from("embedded"),
-            url,
-            dialect,
             model: Arc::from(self.model.as_deref().unwrap_or("embedded")),
-            key: None,
-            extra: Map::new(),
             wire: self.family(dialect, Engine::Embedded)?.wire(),
             engine: Engine::Embedded,
             salted: true,
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
+            ..Target::at("embedded", &url, dialect)
         })
     }
 
@@ -112,18 +108,11 @@ impl Aim {
         let dialect = self.dialect()?;
         let key = self.key();
         let mut target = Target {
-            name: Arc::from(name_of(&url)),
-            url,
-            dialect,
-            model: Arc::from(""),
             key,
-            extra: Map::new(),
-            wire: dialect.family().wire(),
-            engine: Engine::Other,
-            salted: false,
             tools_first: dialect.family() != Family::Compatible,
             cache: self.cache_model()?,
             lifetime: self.lifetime.map(Duration::from_secs),
+            ..Target::at(name_of(&url), &url, dialect)
         };
         let models = listed_models(&target, client).await;
         target.engine = engine(models.as_ref());
@@ -188,9 +177,9 @@ fn checked_url(url: &str) -> Result<String, Failure> {
 }
 
 /// Host and port: what a person calls the target by.
-fn name_of(url: &str) -> String {
+fn name_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split('/').next().unwrap_or(rest).to_owned()
+    rest.split('/').next().unwrap_or(rest)
 }
 
 /// What `GET /models` says; `None` where the server has no such list.

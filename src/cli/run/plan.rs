@@ -9,7 +9,6 @@ use crate::conversation::{Nonce, Resources};
 use crate::load::{Cell, Isolate, Limits, Target};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
 use crate::scenario::model::{Replies, Scenario};
-use crate::units::Tokens;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,8 +146,9 @@ fn facts(target: &Target) -> TargetFacts {
         lifetime_ms: target
             .lifetime
             .and_then(|span| u64::try_from(span.as_millis()).ok()),
-        tolerance: Tokens(0),
-        price: None,
+        tolerance: target.tolerance.tokens,
+        tolerance_permille: target.tolerance.permille,
+        price: target.price.clone(),
     }
 }
 
