@@ -14,6 +14,7 @@ mod output;
 mod outputs;
 mod predict;
 mod predicted;
+mod prices;
 mod render;
 mod report;
 mod requests;
@@ -23,6 +24,7 @@ mod schema;
 mod serve;
 mod settings;
 mod target;
+mod targets;
 mod tokens;
 
 pub use exit::{Exit, Failure};
