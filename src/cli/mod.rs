@@ -15,6 +15,7 @@ mod outputs;
 mod predict;
 mod predicted;
 mod prices;
+mod probe;
 mod render;
 mod report;
 mod requests;
@@ -53,6 +54,7 @@ enum Command {
     List(list::Arguments),
     Serve(serve::Arguments),
     Decode(decode::Arguments),
+    Probe(probe::Arguments),
 }
 
 /// Runs the program on these arguments and says with which code it ends.
@@ -74,6 +76,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::List(arguments) => list::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Decode(arguments) => decode::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
     };
     match ended {
         Ok(exit) => exit.code(),

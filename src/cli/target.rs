@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Where requests go.
-#[derive(Clone, clap::Args)]
+#[derive(Clone, Default, clap::Args)]
 pub(super) struct Aim {
     /// Base URL with its version part (`http://127.0.0.1:8000/v1`), or a name of the targets file or
     /// of a preset (`list targets`) [default: the embedded server]

@@ -16,6 +16,7 @@ use crate::record::{Ending, RunWriter, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 use plan::Planned;
+pub(super) use plan::nonce;
 use progress::Progress;
 use std::path::PathBuf;
 use std::sync::Arc;

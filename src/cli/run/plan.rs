@@ -153,7 +153,7 @@ fn facts(target: &Target) -> TargetFacts {
 }
 
 /// The nonce that was given, or one drawn from the system.
-fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
+pub(in crate::cli) fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
     match given {
         Some(text) => Nonce::parse(text).ok_or_else(|| {
             Failure::wrong(
