@@ -41,7 +41,7 @@ impl Done<'_> {
             .await
             .map_err(not_written)?;
         if !given.no_report {
-            let results = outputs::rebuild(dir)?;
+            let results = outputs::rebuild(dir, None)?;
             output::data(&outputs::terminal(&results))?;
         }
         output::tell(&format!("records: {}", dir.display()));
