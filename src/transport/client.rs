@@ -95,6 +95,11 @@ impl Client {
     }
 }
 
+/// How long an unused connection is kept. Common servers close theirs after five
+/// seconds (uvicorn, and so vLLM; llama.cpp), and a request that is just then
+/// sent on it is lost.
+const IDLE_CONNECTION: Duration = Duration::from_secs(4);
+
 /// What all clients have in common: nothing is followed, repeated or remembered.
 fn builder(settings: &Settings) -> Result<ClientBuilder, ClientError> {
     let builder = reqwest::Client::builder()
@@ -104,7 +109,8 @@ fn builder(settings: &Settings) -> Result<ClientBuilder, ClientError> {
         .referer(false)
         .no_proxy()
         .connect_timeout(settings.connect)
-        .pool_max_idle_per_host(usize::MAX);
+        .pool_max_idle_per_host(usize::MAX)
+        .pool_idle_timeout(IDLE_CONNECTION);
     match &settings.proxy {
         None => Ok(builder),
         Some(proxy) => {

@@ -118,7 +118,8 @@ impl Template {
             eos_token => self.eos.as_str(),
         };
         template.render(values).is_ok_and(|text| {
-            text.contains("first-text") && text.contains("second-text") && !text.contains("\"text\"")
+            let printed = ["'text'", "\"text\""].iter().any(|key| text.contains(key));
+            text.contains("first-text") && text.contains("second-text") && !printed
         })
     }
 }
