@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Compute what a cache could return for every request, without a server
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Rebuild tables, charts and pages from the records of a run
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Run folders
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,

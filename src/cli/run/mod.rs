@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Drive scenarios against a target and measure what its prefix cache gives
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 

@@ -21,7 +21,7 @@ const TAGS: [&str; 9] = [
 
 /// `context` with its long blocks summarised; `None` where none is long, or
 /// where more than half of the summaries failed.
-pub fn compact(context: &str, summarise: &mut Summarise<'_>) -> Option<String> {
+pub(super) fn compact(context: &str, summarise: &mut Summarise<'_>) -> Option<String> {
     let long: Vec<Found<'_>> = outer_blocks(context)
         .into_iter()
         .filter(|found| len16(blocks::content(found.block).unwrap_or("")) >= LONG)

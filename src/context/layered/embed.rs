@@ -7,7 +7,7 @@ use super::files::{Files, extension, text_of};
 use crate::context::view::Note;
 
 /// The text of `note` with what it embeds written out. PDFs only where `plus`.
-pub fn body(note: &Note, files: &Files, plus: bool) -> String {
+pub(super) fn body(note: &Note, files: &Files, plus: bool) -> String {
     let text = text_of(note);
     if extension(&note.path) != "md" {
         return text.to_string();

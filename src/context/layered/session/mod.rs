@@ -4,148 +4,25 @@
 //! their envelopes, the window of history that the model is shown, what has
 //! been fetched, and the state of the editor.
 
-use super::chains::{self, Output};
+mod ask;
+mod model;
+
+pub use model::{Answer, Attach, Reply, Request, ScriptedCall, Settings, Spoken};
+
 use super::chatfile::{self, Names, SavedTurn, Sender};
-use super::envelope::{Envelope, LayerId};
+use super::envelope::LayerId;
 use super::files::Files;
 use super::library::Library;
 use super::reduce;
 use super::release::Release;
 use super::template::{self, Scope};
 use super::turn::{self, Item, Turn};
-use crate::chat::{Class, Origin, Role, Span, Text};
+use crate::chat::Text;
 use crate::context::Phrases;
-use crate::context::view::ChainKind;
+use crate::context::view::{ChainKind, Note};
+use model::Message;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-
-/// What a person can set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Half the number of exchanges that the history shows.
-    pub context_turns: usize,
-    /// Length in tokens above which context is summarised.
-    pub threshold_tokens: usize,
-    /// Whether templates are expanded.
-    pub templating: bool,
-    /// Whether a reminder to cite goes into questions with tool outputs.
-    pub inline_citations: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            context_turns: 15,
-            threshold_tokens: 128_000,
-            templating: true,
-            inline_citations: false,
-        }
-    }
-}
-
-/// Something attached, by name or with what only the editor knows.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Attach {
-    /// A note by its path.
-    Note {
-        /// The path.
-        path: Arc<str>,
-        /// Whether it is the one open in the editor.
-        active: bool,
-    },
-    /// An address; the text is what a fetch gives, `None` where it fails.
-    Url {
-        /// The address.
-        url: Arc<str>,
-        /// The page.
-        text: Option<Text>,
-    },
-    /// A tag.
-    Tag(Arc<str>),
-    /// A folder.
-    Folder(Arc<str>),
-    /// A browser tab or a selection, as it is now.
-    Shown(Item),
-}
-
-/// One reply of the model in a tool loop.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    /// Its text.
-    pub text: Text,
-    /// The calls it makes; none in the last reply.
-    pub calls: Vec<ScriptedCall>,
-}
-
-/// A call with what it gives.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScriptedCall {
-    /// Its id.
-    pub id: Arc<str>,
-    /// The tool.
-    pub name: Arc<str>,
-    /// Arguments as JSON text.
-    pub args: Text,
-    /// The result.
-    pub result: Text,
-}
-
-/// How the model answers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// Its answer; empty: none.
-    pub text: String,
-    /// What tools gave before it was asked.
-    pub outputs: Vec<Output>,
-    /// Its replies in a tool loop.
-    pub script: Vec<Reply>,
-}
-
-/// A message as it goes to the model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spoken {
-    /// Who speaks.
-    pub role: Role,
-    /// What.
-    pub spans: Vec<Span>,
-    /// Calls of an assistant message.
-    pub calls: Vec<ScriptedCall>,
-    /// Of a tool message: the call that it answers, and the tool.
-    pub answers: Option<(Arc<str>, Arc<str>)>,
-}
-
-impl Spoken {
-    fn new(role: Role, spans: Vec<Span>) -> Self {
-        Self {
-            role,
-            spans,
-            calls: Vec::new(),
-            answers: None,
-        }
-    }
-}
-
-/// One call of the model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// What goes to it.
-    pub messages: Vec<Spoken>,
-    /// The turn's envelope; `None` on later calls of one tool loop.
-    pub envelope: Option<Envelope>,
-}
-
-/// A message of the chat.
-#[derive(Clone, Debug)]
-struct Message {
-    id: String,
-    sender: Sender,
-    /// What is shown.
-    text: String,
-    names: Names,
-    envelope: Option<Envelope>,
-    /// Question, library and context as one text.
-    processed: String,
-}
 
 /// A chat.
 pub struct Session {
@@ -275,6 +152,9 @@ impl Session {
         if let Some((from, to)) = moved {
             self.files.rename(from, to);
         }
+        // A chat that has just been opened has no selection and no open note.
+        self.active = None;
+        self.selection.clear();
         self.messages.clear();
         for turn in chatfile::load(&text, &self.files) {
             let id = self.next_id();
@@ -392,11 +272,12 @@ impl Session {
         let library = match self.release {
             Release::V4 => {
                 let envelopes = earlier.filter_map(|message| message.envelope.as_ref());
-                Library::stored(envelopes.map(|e| e.layer(LayerId::Turn)), &self.phrases)
+                let layers: Vec<_> = envelopes.map(|e| e.layer(LayerId::Turn)).collect();
+                Library::stored(&layers, &self.phrases)
             }
             Release::V31 => {
-                let notes = earlier.flat_map(|message| &message.names.notes);
-                Library::read_again(notes, &self.files, self.plus())
+                let notes: Vec<_> = earlier.flat_map(|message| &message.names.notes).collect();
+                Library::read_again(&notes, &self.files, self.plus())
             }
         };
         let editor = self.editor.as_ref().and_then(|path| self.files.get(path));
@@ -430,7 +311,7 @@ impl Session {
     }
 
     /// The instructions; only release 4 expands templates in them.
-    fn instructions(&self, editor: Option<&crate::context::view::Note>) -> template::Expanded {
+    fn instructions(&self, editor: Option<&Note>) -> template::Expanded {
         if self.release == Release::V31 || self.system.is_empty() {
             return template::Expanded {
                 text: self.system.clone(),
@@ -446,134 +327,6 @@ impl Session {
         template::expand(&self.system, scope, &self.phrases)
     }
 
-    /// Asks the model and keeps its answer.
-    fn ask(&mut self, at: usize, answer: &Answer) -> Vec<Request> {
-        let message = &self.messages[at];
-        let Some(envelope) = message.envelope.clone() else {
-            return Vec::new();
-        };
-        let question = match self.release {
-            Release::V4 => chains::question(&envelope),
-            Release::V31 => Text::from(message.processed.as_str()),
-        };
-        let (requests, text) = match self.chain {
-            ChainKind::Agent => self.agent(&envelope, &question, answer),
-            _ => (
-                vec![self.plain(&envelope, &question, answer)],
-                answer.text.clone(),
-            ),
-        };
-        if !text.is_empty() {
-            let kept = match self.release {
-                Release::V4 => reduce::answer(&text, &self.phrases),
-                Release::V31 => text.clone(),
-            };
-            self.history.push((question, Text::from(kept)));
-            let id = self.next_id();
-            self.messages.push(Message {
-                id,
-                sender: Sender::Ai,
-                text,
-                names: Names::default(),
-                envelope: None,
-                processed: String::new(),
-            });
-        }
-        requests
-    }
-
-    /// System, history and question of every chain.
-    fn opening(&self, system: Option<Vec<Span>>, user: Vec<Span>) -> Vec<Spoken> {
-        let shown = self.settings.context_turns * 2;
-        let from = self.history.len().saturating_sub(shown);
-        let history = self.history[from..].iter().flat_map(|(question, answer)| {
-            [
-                Spoken::new(
-                    Role::User,
-                    vec![Span::new(Origin::USER, Class::Turn, question.clone())],
-                ),
-                Spoken::new(
-                    Role::Assistant,
-                    vec![Span::new(Origin::REPLY, Class::Turn, answer.clone())],
-                ),
-            ]
-        });
-        let system = system.map(|spans| Spoken::new(Role::System, spans));
-        let user = (!user.is_empty()).then(|| Spoken::new(Role::User, user));
-        system.into_iter().chain(history).chain(user).collect()
-    }
-
-    fn plain(&self, envelope: &Envelope, question: &str, answer: &Answer) -> Request {
-        let (system, user) = chains::base(envelope, &self.phrases);
-        let user = if self.chain == ChainKind::Plus {
-            let cite = self.settings.inline_citations;
-            chains::with_tools(user, question, &answer.outputs, cite, &self.phrases)
-        } else {
-            user
-        };
-        Request {
-            messages: self.opening(system, user),
-            envelope: Some(envelope.clone()),
-        }
-    }
-
-    /// The requests of a tool loop, and the answer as it is kept.
-    fn agent(
-        &self,
-        envelope: &Envelope,
-        question: &str,
-        answer: &Answer,
-    ) -> (Vec<Request>, String) {
-        let (system, user) = chains::base(envelope, &self.phrases);
-        let system = chains::agent_system(system, &[], &self.phrases);
-        let mut messages = self.opening(Some(system), user);
-        let mut requests = vec![Request {
-            messages: messages.clone(),
-            envelope: Some(envelope.clone()),
-        }];
-        let asked = chains::question(envelope);
-        let asked = if asked.is_empty() { question } else { &asked };
-        let mut last = Text::from(answer.text.as_str());
-        for (index, reply) in answer.script.iter().enumerate() {
-            last = reply.text.clone();
-            if reply.calls.is_empty() {
-                break;
-            }
-            messages.extend(self.round(reply, asked));
-            if index + 1 < answer.script.len() {
-                requests.push(Request {
-                    messages: messages.clone(),
-                    envelope: None,
-                });
-            }
-        }
-        let text = match (last.is_empty(), self.phrases.get("agent_reasoning")) {
-            (true, _) => String::new(),
-            (false, comment) => format!("{comment}\n\n{last}"),
-        };
-        (requests, text)
-    }
-
-    /// A reply with calls, and the results.
-    fn round(&self, reply: &Reply, question: &str) -> Vec<Spoken> {
-        let text = vec![Span::new(Origin::REPLY, Class::Turn, reply.text.clone())];
-        let mut said = vec![Spoken {
-            calls: reply.calls.clone(),
-            ..Spoken::new(Role::Assistant, text)
-        }];
-        said.extend(reply.calls.iter().map(|call| {
-            let result = chains::tool_result(&call.name, &call.result, question, &self.phrases);
-            Spoken {
-                answers: Some((call.id.clone(), call.name.clone())),
-                ..Spoken::new(
-                    Role::Tool,
-                    vec![Span::new(Origin::TOOL_RESULT, Class::Turn, result)],
-                )
-            }
-        }));
-        said
-    }
-
     /// Fills the history from what is shown: each question with an answer that
     /// follows it directly; the others vanish.
     fn rebuild(&mut self) {
@@ -581,7 +334,18 @@ impl Session {
             .messages
             .windows(2)
             .filter(|pair| pair[0].sender == Sender::User && pair[1].sender == Sender::Ai)
-            .map(|pair| (pair[0].text.as_str().into(), pair[1].text.as_str().into()))
+            .map(|pair| (pair[0].text.as_str().into(), self.kept(&pair[1].text)))
             .collect();
     }
+
+    /// An answer as it enters the history.
+    fn kept(&self, answer: &str) -> Text {
+        Text::from(match self.release {
+            Release::V4 => reduce::answer(answer, &self.phrases),
+            Release::V31 => answer.to_owned(),
+        })
+    }
 }
+
+#[cfg(test)]
+mod tests;

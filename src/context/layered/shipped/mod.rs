@@ -8,33 +8,35 @@
 //! What a scenario has and the releases do not (unknown keys, artifacts, skills)
 //! goes where they put the nearest thing that they have: into L1.
 
-use super::chains::{self, Output};
-use super::convert;
+mod asked;
+mod history;
+mod message;
+
+use super::convert::{self, Options as ConvertOptions};
+use super::documented;
 use super::envelope::{Envelope, LayerId};
 use super::files::Files;
 use super::frame::{Frame, Marks, foreign, refuse, user};
 use super::library::Library;
 use super::reduce;
 use super::release::Release;
-use super::shipped_turn::{chain_kind, items, saved_notes};
 use super::sources::{self, in_layer};
 use super::template::{self, Expanded, Scope};
 use super::turn::{self, Built, Item, Turn};
 use super::units::trim;
-use crate::chat::{Block, Class, Family, Message, Origin, Prompt, Role, Span, Text};
+use crate::chat::{Class, Family, Origin, Prompt, Span, Text};
 use crate::context::Phrases;
 use crate::context::configuration::{Options, Reasoning};
-use crate::context::registry::key;
+use crate::context::registry::{self, key};
 use crate::context::render;
 use crate::context::stored::Stored;
 use crate::context::strategy::{ContextError, Plan, Setup, Strategy, StrategyKind};
 use crate::context::turn::produce::Producer;
-use crate::context::view::{Chain, ChainKind, Link, Note, Purpose, Sample, Subagent, UserTurn};
+use crate::context::view::{Chain, ChainKind, Note, Purpose, Sample, Subagent, UserTurn};
+use message::{chain_kind, items, saved_notes};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Exchanges that the history shows, as both releases set it by default.
-const EXCHANGES: usize = 30;
 /// Length in tokens above which context is summarised.
 const THRESHOLD: u64 = 128_000;
 
@@ -153,10 +155,8 @@ impl Copilot {
             Release::V4 => {
                 let built = earlier.iter().enumerate();
                 let built = built.filter_map(|(index, turn)| self.built(chain, index, turn));
-                Library::stored(
-                    built.map(|b| b.envelope.layer(LayerId::Turn)),
-                    &self.phrases,
-                )
+                let layers: Vec<_> = built.map(|b| b.envelope.layer(LayerId::Turn)).collect();
+                Library::stored(&layers, &self.phrases)
             }
             Release::V31 => {
                 let notes: Vec<Arc<str>> = earlier
@@ -164,7 +164,7 @@ impl Copilot {
                     .enumerate()
                     .flat_map(|(index, turn)| saved_notes(turn, files, index < chain.reloaded))
                     .collect();
-                Library::read_again(notes.iter(), files, plus)
+                Library::read_again(&notes.iter().collect::<Vec<_>>(), files, plus)
             }
         }
     }
@@ -244,79 +244,8 @@ impl Copilot {
         format!("{}{}", stamp.unwrap_or_default(), turn.text)
     }
 
-    /// The window of history: questions with an answer that follows directly.
-    fn history(&self, chain: &Chain<'_>) -> Vec<Message> {
-        let indices: Vec<_> = chain.users().map(|turn| turn.id).collect();
-        let links = chain.visible();
-        let pairs: Vec<(&Arc<UserTurn>, &Link)> = links
-            .iter()
-            .zip(links.iter().skip(1))
-            .filter_map(|(question, answer)| match (question, answer) {
-                (Link::User(turn), Link::Assistant(_)) => Some((turn, *answer)),
-                _ => None,
-            })
-            .collect();
-        let from = pairs.len().saturating_sub(EXCHANGES);
-        let mut messages = Vec::new();
-        for (turn, answer) in &pairs[from..] {
-            let index = indices.iter().position(|id| *id == turn.id).unwrap_or(0);
-            let asked = self.remembered(chain, index, turn);
-            let asked = Span::new(Origin::USER, Class::Turn, asked);
-            messages.push(Message::text(Role::User, vec![asked]));
-            if let Link::Assistant(answer) = answer {
-                let said = self.answered(chain, index, turn, answer);
-                messages.extend(render::answer(&said, self.reasoning()));
-            }
-        }
-        messages
-    }
-
     fn reasoning(&self) -> Reasoning {
         self.options.reasoning.unwrap_or(Reasoning::Drop)
-    }
-
-    /// How a question stands in the history: as it entered live, or from what
-    /// is shown where the history was rebuilt.
-    fn remembered(&self, chain: &Chain<'_>, index: usize, turn: &UserTurn) -> Text {
-        if index < chain.reloaded {
-            return Text::from(trim(&turn.text));
-        }
-        match self.built(chain, index, turn) {
-            Some(built) if index >= chain.rebuilt => built.remembered.clone(),
-            _ => turn.text.clone(),
-        }
-    }
-
-    /// How an answer stands in the history. Release 4 puts a comment in front of
-    /// an agent's and shortens tool results; what is rebuilt keeps the comment,
-    /// what is loaded has neither.
-    fn answered(
-        &self,
-        chain: &Chain<'_>,
-        index: usize,
-        turn: &UserTurn,
-        answer: &crate::context::view::AssistantTurn,
-    ) -> crate::context::view::AssistantTurn {
-        let mut said = answer.clone();
-        if index < chain.reloaded {
-            said.text = Text::from(trim(&answer.text));
-            return said;
-        }
-        if self.release == Release::V31 {
-            return said;
-        }
-        let comment = self.phrases.get("agent_reasoning");
-        let agent = chain_kind(turn) == ChainKind::Agent && !answer.text.is_empty();
-        if agent {
-            said.text = Text::from(format!("{comment}\n\n{}", answer.text));
-        }
-        if index >= chain.rebuilt {
-            let kept = reduce::answer(&said.text, &self.phrases);
-            if kept != *said.text {
-                said.text = Text::from(kept);
-            }
-        }
-        said
     }
 
     fn frame(&self, chain: &Chain<'_>) -> Frame {
@@ -335,8 +264,7 @@ impl Copilot {
             }
             &fresh
         };
-        let converted =
-            convert::convert(&built.envelope, &self.phrases, convert::Options::default());
+        let converted = convert::convert(&built.envelope, &self.phrases, ConvertOptions::default());
         let library = converted.system.map_or(Vec::new(), |spans| {
             spans
                 .into_iter()
@@ -356,79 +284,6 @@ impl Copilot {
         }
         frame.newest = self.asked(chain, newest, built, user);
         frame
-    }
-
-    /// Fixed guidance of the tool loop, behind the library.
-    fn guidance(&self, frame: &Frame) -> Vec<Span> {
-        let spans = chains::agent_system(None, &[], &self.phrases);
-        if frame.instructions.is_empty() {
-            return spans;
-        }
-        let gap = Span::new("L1/agent_guidance", Class::Static, "\n\n");
-        std::iter::once(gap).chain(spans).collect()
-    }
-
-    /// The question and the rounds of its loop.
-    fn asked(
-        &self,
-        chain: &Chain<'_>,
-        newest: &UserTurn,
-        built: &BuiltTurn,
-        spans: Vec<Span>,
-    ) -> Vec<Message> {
-        let question = match self.release {
-            Release::V4 => chains::question(&built.envelope),
-            Release::V31 => built.remembered.clone(),
-        };
-        let outputs = outputs(newest);
-        let kind = chain_kind(newest);
-        let spans = if kind == ChainKind::Plus || !newest.tool_outputs.is_empty() {
-            chains::with_tools(spans, &question, &outputs, false, &self.phrases)
-        } else if let Some(text) = &newest.retrieved {
-            let guidance = self.phrases.get("retrieved_guidance");
-            let documents = [
-                Span::new(
-                    "L3/retrieved_guidance",
-                    Class::Static,
-                    format!("{guidance}\n\n"),
-                ),
-                Span::new(format!("L3/{}", key::RETRIEVED), Class::Turn, text.clone()),
-            ];
-            render::join("\n\n", [documents.to_vec(), spans])
-        } else {
-            spans
-        };
-        let mut messages = vec![user(spans, render::images(&newest.attachments))];
-        let asked = chains::question(&built.envelope);
-        for round in newest.rounds.iter().take(chain.rounds) {
-            messages.extend(
-                render::round(round)
-                    .into_iter()
-                    .map(|message| self.with_question(message, round, &asked)),
-            );
-        }
-        messages
-    }
-
-    /// A search's result with the question behind it.
-    fn with_question(
-        &self,
-        mut message: Message,
-        round: &crate::context::view::Round,
-        question: &str,
-    ) -> Message {
-        let call = round
-            .calls
-            .iter()
-            .find(|call| Some(&call.id) == message.tool_call_id.as_ref());
-        if let Some(call) = call {
-            let result = chains::tool_result(&call.name, &call.result, question, &self.phrases);
-            if result != *call.result {
-                let span = Span::new(Origin::TOOL_RESULT, Class::Turn, result);
-                message.blocks = vec![Block::text(vec![span])];
-            }
-        }
-        message
     }
 
     /// A helper gets the instructions and its task, and nothing of the chat.
@@ -455,7 +310,7 @@ impl Copilot {
         Frame {
             instructions: self.instructions(chain.live, &system),
             history: self.history(chain),
-            newest: vec![super::documented::ask_summary(&self.phrases)],
+            newest: vec![documented::ask_summary(&self.phrases)],
             ..Frame::default()
         }
     }
@@ -482,7 +337,7 @@ fn name(release: Release) -> &'static str {
 fn sourced(instructions: &[(Arc<str>, Text)]) -> Vec<Span> {
     let class = |origin: &str| {
         let key = origin.strip_prefix("L1/").unwrap_or(origin);
-        crate::context::registry::class(key)
+        registry::class(key)
     };
     instructions
         .iter()
@@ -490,25 +345,15 @@ fn sourced(instructions: &[(Arc<str>, Text)]) -> Vec<Span> {
         .collect()
 }
 
-/// What tools gave, retrieval first.
-fn outputs(turn: &UserTurn) -> Vec<Output> {
-    let retrieved = turn.retrieved.iter().map(|text| Output {
-        tool: "localSearch".to_owned(),
-        text: text.to_string(),
-    });
-    let given = turn.tool_outputs.iter().map(|output| Output {
-        tool: output.tool.to_string(),
-        text: output.output.to_string(),
-    });
-    retrieved.chain(given).collect()
-}
-
 impl Strategy for Copilot {
     fn plan(&mut self, chain: &Chain<'_>) -> Result<Plan, ContextError> {
         let Some(newest) = chain.newest() else {
             return Ok(Plan::default());
         };
-        let (built, warnings) = self.build(chain, newest);
+        let (built, mut warnings) = self.build(chain, newest);
+        let words = self.phrases.get("control_characters_warning");
+        let layers = built.envelope.control_characters();
+        warnings.extend(layers.map(|layer| words.replace("{layer}", layer.as_str())));
         Ok(Plan {
             message: Some(Stored::Copilot(Box::new(built))),
             anchor: None,
@@ -531,5 +376,4 @@ impl Strategy for Copilot {
 }
 
 #[cfg(test)]
-#[path = "shipped_tests.rs"]
 mod tests;

@@ -1,198 +1,20 @@
-//! Building one turn: question, library and context become an envelope.
+//! The context of a turn: attachments as texts and segments.
 
-use super::autocompact;
-use super::envelope::{Envelope, LayerId, Metadata, Segment};
-use super::files::{Files, extension};
-use super::library::Library;
-use super::parse::{self, metadata};
-use super::release::Release;
-use super::template::{self, Scope};
-use super::units::{escape, len16, trim};
-use super::{embed, format};
-use crate::chat::Text;
-use crate::context::Phrases;
+use super::{Item, Turn, segment, values};
+use crate::context::layered::envelope::{Metadata, Segment};
+use crate::context::layered::files::{Files, extension};
+use crate::context::layered::library::Library;
+use crate::context::layered::parse::{self, metadata};
+use crate::context::layered::release::Release;
+use crate::context::layered::units::{escape, trim};
+use crate::context::layered::{embed, format};
 use crate::context::view::Note;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Something attached to a question, as it is when the turn is built.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Item {
-    /// A note; one that is open in the editor comes first, under a tag of its own.
-    Note {
-        /// The note; without a text it cannot be read.
-        note: Note,
-        /// Whether it is the open one.
-        active: bool,
-    },
-    /// An address; has an effect only where tools are.
-    Url {
-        /// The address.
-        url: Arc<str>,
-        /// What was fetched; `None` where that failed.
-        text: Option<Text>,
-    },
-    /// A selection in a note.
-    Selection {
-        /// Title of the note.
-        title: String,
-        /// Its path.
-        path: Arc<str>,
-        /// First and last line.
-        lines: Option<(u32, u32)>,
-        /// The selected text.
-        text: Text,
-    },
-    /// A selection in a page.
-    WebSelection {
-        /// Title of the page.
-        title: String,
-        /// Its address.
-        url: Arc<str>,
-        /// The selected text.
-        text: Text,
-    },
-    /// A browser tab.
-    Tab {
-        /// Its title.
-        title: String,
-        /// Its address.
-        url: Arc<str>,
-        /// How it is shown.
-        mode: Option<String>,
-        /// Its text.
-        text: Text,
-        /// Whether it is in front.
-        active: bool,
-    },
-    /// The notes with any of the attached tags.
-    Tagged(Vec<Note>),
-    /// The notes below an attached folder.
-    Folder(Vec<Note>),
-    /// Names of files staged for the sandbox.
-    Queued(Vec<Arc<str>>),
-}
-
-/// What a turn is built from.
-#[derive(Clone, Copy, Debug)]
-pub struct Turn<'a> {
-    /// Id of the message.
-    pub message_id: &'a str,
-    /// What was typed.
-    pub question: &'a str,
-    /// Text of L1, templates expanded; empty: none.
-    pub instructions: &'a str,
-    /// Notes that the instructions' templates read.
-    pub instructed: &'a [Arc<str>],
-    /// What is attached.
-    pub items: &'a [Item],
-    /// The vault.
-    pub files: &'a Files,
-    /// The note that is open in the editor.
-    pub editor: Option<&'a Note>,
-    /// Whether tools are there: only then are addresses fetched and PDFs read.
-    pub plus: bool,
-    /// Whether templates in the question are expanded.
-    pub templating: bool,
-    /// Length in tokens above which context is summarised.
-    pub threshold_tokens: usize,
-}
-
-/// A turn that was built.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Built {
-    /// Its envelope.
-    pub envelope: Envelope,
-    /// Question, library and context as one text: what release 3.1 keeps as
-    /// the history.
-    pub text: String,
-}
-
-/// Writes a summary of a block: title, path, content. `None`: it failed.
-pub type Summarise<'a> = dyn FnMut(&str) -> Option<String> + 'a;
-
-/// Builds a turn of `release` on a library.
-pub fn build(
-    release: Release,
-    turn: Turn<'_>,
-    library: &Library,
-    phrases: &Phrases,
-    summarise: &mut Summarise<'_>,
-) -> Built {
-    let scope = Scope {
-        files: turn.files,
-        editor: turn.editor,
-        on: turn.templating,
-        braces: true,
-    };
-    let question = template::expand(turn.question, scope, phrases);
-    let context = Context::collect(release, turn, &question.notes, library);
-    let text = format!("{}{}{}", question.text, library.text, context.text());
-    let mut segments = vec![(LayerId::User, user(turn.message_id, &question.text))];
-    if !turn.instructions.is_empty() {
-        segments.push((LayerId::System, system(turn.instructions)));
-    }
-    let compacted = (release == Release::V4 && len16(&text) > turn.threshold_tokens * 4)
-        .then(|| autocompact::compact(&format!("{}{}", library.text, context.text()), summarise))
-        .flatten();
-    let text = match compacted {
-        Some(compacted) => {
-            let text = format!("{}{compacted}", question.text);
-            if !trim(&compacted).is_empty() {
-                segments.push((LayerId::Turn, merged(&compacted, &context.paths)));
-            }
-            text
-        }
-        None => {
-            let known = parse::segments(release, &library.text, true);
-            segments.extend(known.into_iter().map(|s| (LayerId::Previous, s)));
-            let new = context.segments(release, turn.message_id);
-            segments.extend(new.into_iter().map(|s| (LayerId::Turn, s)));
-            text
-        }
-    };
-    let envelope = Envelope::build(turn.message_id, segments);
-    Built { envelope, text }
-}
-
-fn segment(id: &str, content: &str, stable: bool, metadata: Metadata) -> Segment {
-    Segment {
-        id: Arc::from(id),
-        content: Text::from(content),
-        stable,
-        metadata: Some(metadata),
-    }
-}
-
-fn system(text: &str) -> Segment {
-    segment("system", text, true, metadata("system_prompt", None))
-}
-
-fn user(message_id: &str, text: &str) -> Segment {
-    let id = format!("{message_id}-user");
-    segment(&id, text, false, metadata("user_input", None))
-}
-
-/// The one segment of a turn whose context was summarised.
-fn merged(text: &str, paths: &[Arc<str>]) -> Segment {
-    let mut known = metadata("compacted", None);
-    known.insert("wasCompacted".to_owned(), Value::from(true));
-    known.insert("compactedPaths".to_owned(), values(paths));
-    segment("compacted_context", text, false, known)
-}
-
-fn values(paths: &[Arc<str>]) -> Value {
-    Value::Array(
-        paths
-            .iter()
-            .map(|path| Value::from(path.as_ref()))
-            .collect(),
-    )
-}
-
 /// The context of a turn, a text for each kind of attachment.
 #[derive(Default)]
-struct Context {
+pub(super) struct Context {
     notes: String,
     tags: String,
     tag_paths: Vec<Arc<str>>,
@@ -203,11 +25,16 @@ struct Context {
     tabs: String,
     queued: String,
     /// Paths of all notes that were read for the context.
-    paths: Vec<Arc<str>>,
+    pub(super) paths: Vec<Arc<str>>,
 }
 
 impl Context {
-    fn collect(release: Release, turn: Turn<'_>, asked: &[Arc<str>], library: &Library) -> Self {
+    pub(super) fn collect(
+        release: Release,
+        turn: Turn<'_>,
+        asked: &[Arc<str>],
+        library: &Library,
+    ) -> Self {
         let mut context = Self::default();
         let mut seen: Vec<Arc<str>> = asked.to_vec();
         if release == Release::V4 {
@@ -313,7 +140,7 @@ impl Context {
                 text,
             } => self
                 .selections
-                .push_str(&format::selection(title, path, *lines, text)),
+                .push_str(&format::selection(release, title, path, *lines, text)),
             Item::WebSelection { title, url, text } => self
                 .selections
                 .push_str(&format::web_selection(title, url, text)),
@@ -322,7 +149,7 @@ impl Context {
         }
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         [
             &self.notes,
             &self.tags,
@@ -336,7 +163,7 @@ impl Context {
         .concat()
     }
 
-    fn segments(&self, release: Release, message_id: &str) -> Vec<Segment> {
+    pub(super) fn segments(&self, release: Release, message_id: &str) -> Vec<Segment> {
         let mut out = parse::segments(release, &self.notes, false);
         let parts: [(&str, &str, &[Arc<str>]); 6] = [
             ("tags", &self.tags, &self.tag_paths),
@@ -401,18 +228,26 @@ fn note_block(release: Release, tag: &str, note: &Note, turn: Turn<'_>) -> Strin
 }
 
 /// As [`note_block`], for the library of release 3.1.
-pub fn written(release: Release, tag: &str, note: &Note, files: &Files, plus: bool) -> String {
+pub(crate) fn written(
+    release: Release,
+    tag: &str,
+    note: &Note,
+    files: &Files,
+    plus: bool,
+) -> String {
     if !plus && !readable(release, extension(&note.path)) {
         return String::new();
     }
+    // Release 3.1 does not escape titles yet.
+    let title = match release {
+        Release::V31 => note.title().to_owned(),
+        Release::V4 => escape(note.title()),
+    };
     if note.text.is_none() {
-        return format::unreadable(tag, note);
+        return format::unreadable(tag, &title, note);
     }
     let body = embed::body(note, files, plus);
-    format!(
-        "\n\n{}",
-        format::note(tag, &escape(note.title()), note, &body)
-    )
+    format!("\n\n{}", format::note(tag, &title, note, &body))
 }
 
 /// Whether a chain without tools reads files of this kind.

@@ -1,6 +1,6 @@
-use super::super::session::{Answer, Attach, Session, Settings};
 use super::*;
-use crate::chat::Content;
+use crate::chat::{Block, Content};
+use crate::context::layered::session::{Answer, Attach, Session, Settings};
 use crate::context::testing::{Talk, flat, flat_with_markers, round, strategy, text};
 use crate::context::view::{Attachment, ToolOutput, Vault};
 use jiff::Timestamp;
@@ -36,7 +36,7 @@ fn vault(notes: &[(&str, &str)]) -> Vault {
 fn ask(talk: &mut Talk, it: &mut dyn Strategy, question: &str, notes: &[(&str, &str)]) -> Prompt {
     let attachments = notes.iter().map(|(path, body)| attached(path, body));
     let prompt = talk.send_with(it, question, |turn| {
-        turn.attachments = attachments.collect()
+        turn.attachments = attachments.collect();
     });
     talk.reply("ok");
     prompt
@@ -242,7 +242,7 @@ fn tools_in_front_double_a_question_without_context() {
             "{said}"
         );
         let found = talk.send_with(&mut *it, "two", |turn| {
-            turn.retrieved = Some(Text::from("FOUND"))
+            turn.retrieved = Some(Text::from("FOUND"));
         });
         assert!(texts(&found).last().unwrap().contains("FOUND\n\ntwo"));
     }
