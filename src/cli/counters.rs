@@ -105,7 +105,7 @@ struct Said {
 }
 
 impl Said {
-    fn of<'a>(records: impl Iterator<Item = &'a RequestRecord>) -> Self {
+    fn of(records: impl Iterator<Item = &RequestRecord>) -> Self {
         let mut said = Self::default();
         for record in records.filter(|record| record.stamps.sent_us.is_some()) {
             said.requests += 1;

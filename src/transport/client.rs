@@ -10,6 +10,7 @@ use crate::record::Outcome;
 use crate::units::Micros;
 use reqwest::{Certificate, ClientBuilder, Proxy, redirect, retry};
 use std::fmt;
+use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
