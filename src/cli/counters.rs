@@ -39,18 +39,21 @@ impl Count {
                 cached: sum(text, cached)?,
             })
         };
-        whole("vllm:prompt_tokens_total", "vllm:prompt_tokens_cached_total")
-            .or_else(|| whole("sglang:prompt_tokens_total", "sglang:cached_tokens_total"))
-            .or_else(|| {
-                let found = whole(
-                    "llamacpp:prompt_tokens_total",
-                    "llamacpp:prompt_tokens_cached_total",
-                )?;
-                Some(Self {
-                    prompt: found.prompt + found.cached,
-                    ..found
-                })
+        whole(
+            "vllm:prompt_tokens_total",
+            "vllm:prompt_tokens_cached_total",
+        )
+        .or_else(|| whole("sglang:prompt_tokens_total", "sglang:cached_tokens_total"))
+        .or_else(|| {
+            let found = whole(
+                "llamacpp:prompt_tokens_total",
+                "llamacpp:prompt_tokens_cached_total",
+            )?;
+            Some(Self {
+                prompt: found.prompt + found.cached,
+                ..found
             })
+        })
     }
 
     /// What came since `earlier`; `None` where a counter fell, since the server
@@ -105,9 +108,12 @@ struct Said {
 }
 
 impl Said {
-    fn of(records: impl Iterator<Item = &RequestRecord>) -> Self {
+    fn of(records: &[&RequestRecord]) -> Self {
         let mut said = Self::default();
-        for record in records.filter(|record| record.stamps.sent_us.is_some()) {
+        let sent = records
+            .iter()
+            .filter(|record| record.stamps.sent_us.is_some());
+        for record in sent {
             said.requests += 1;
             match (record.usage.total, record.usage.read) {
                 (Some(total), Some(read)) => {
@@ -239,7 +245,7 @@ impl Watch {
 
     /// Compares with what the answers said, tells it, and writes `counters.json`.
     pub(super) async fn end(mut self, records: &[RequestRecord], dir: &Path) {
-        let said = Said::of(records.iter());
+        let said = Said::of(&records.iter().collect::<Vec<_>>());
         let mut total = self.marks.total(said);
         for _ in 0..TRIES {
             if total.disagreement().is_none() {
@@ -258,7 +264,12 @@ impl Watch {
         tell(&total);
         let file = File {
             v: 1,
-            urls: self.source.urls.iter().map(|url| PublicUrl::new(url)).collect(),
+            urls: self
+                .source
+                .urls
+                .iter()
+                .map(|url| PublicUrl::new(url))
+                .collect(),
             agree: total.disagreement().is_none(),
             total: &total,
             cells: &cells,
@@ -268,7 +279,6 @@ impl Watch {
             output::warn(&format!("cannot write `{FILE}`: {error}"));
         }
     }
-
 }
 
 impl Marks {
@@ -277,9 +287,7 @@ impl Marks {
         let last = self.0.last().map(|(_, count)| *count);
         Line {
             cell: "all".to_owned(),
-            engine: first
-                .zip(last)
-                .and_then(|(first, last)| last.since(first)),
+            engine: first.zip(last).and_then(|(first, last)| last.since(first)),
             answers: said,
         }
     }
@@ -287,16 +295,15 @@ impl Marks {
     fn cells(&self, records: &[RequestRecord]) -> Vec<Line> {
         let lines = self.0.windows(2).map(|pair| {
             let ((_, before), (cell, after)) = (&pair[0], &pair[1]);
-            let of_cell = records.iter().filter(|record| {
-                cell.split_once('/')
-                    .is_some_and(|(scenario, configuration)| {
-                        *record.scenario == *scenario && *record.configuration == *configuration
-                    })
-            });
+            let names = cell.split_once('/');
+            let of_cell: Vec<&RequestRecord> = records
+                .iter()
+                .filter(|record| names == Some((&*record.scenario, &*record.configuration)))
+                .collect();
             Line {
                 cell: cell.clone(),
                 engine: after.since(*before),
-                answers: Said::of(of_cell),
+                answers: Said::of(&of_cell),
             }
         });
         lines.collect()

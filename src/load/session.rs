@@ -179,7 +179,10 @@ impl Session {
         let mut usage = exchange.answer.usage.clone().unwrap_or_default();
         let zero = self.target().weigh(&mut usage);
         let zero = zero.then(|| Arc::from("absent_means_zero"));
-        let flags = zero.into_iter().chain(words_flag(pending, exchange)).collect();
+        let flags = zero
+            .into_iter()
+            .chain(words_flag(pending, exchange))
+            .collect();
         let record = RequestRecord {
             v: RECORD_VERSION,
             scenario: Arc::clone(&self.cell.scenario.name),

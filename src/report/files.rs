@@ -101,10 +101,7 @@ pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Rebuil
 /// Reduced records, what was computed for them, and what a person must know of
 /// the files. Where the run was killed before anything was computed, that is
 /// done now.
-fn read(
-    run: &Run,
-    bill: bool,
-) -> Result<(Samples, Vec<BoundRecord>, Vec<String>), RebuildError> {
+fn read(run: &Run, bill: bool) -> Result<(Samples, Vec<BoundRecord>, Vec<String>), RebuildError> {
     let mut warnings = Vec::new();
     let mut found = Vec::new();
     if let Some(mut lines) = run.bounds()? {
@@ -137,12 +134,18 @@ fn price_again(manifest: &mut Manifest, catalogue: &Catalogue) {
 
 /// Bills every request by the manifest's prices.
 fn bill_again(run: &Run, found: &mut [BoundRecord]) -> Result<(), ReadError> {
-    let places: HashMap<_, _> =
-        found.iter().enumerate().map(|(at, bound)| (bound.key(), at)).collect();
+    let places: HashMap<_, _> = found
+        .iter()
+        .enumerate()
+        .map(|(at, bound)| (bound.key(), at))
+        .collect();
     let mut costs = vec![None; found.len()];
     for record in run.requests()? {
         let record = record?;
-        let price = run.manifest.target(&record.target).and_then(|target| target.price.as_ref());
+        let price = run
+            .manifest
+            .target(&record.target)
+            .and_then(|target| target.price.as_ref());
         if let (Some(price), Some(&at)) = (price, places.get(&record.key())) {
             costs[at] = bill(price, &record.usage);
         }

@@ -45,9 +45,7 @@ impl Sizes {
             }
         }
         // The nonce is a dozen tokens: it need not have the first colour.
-        sizes
-            .sources
-            .sort_by_key(|source| source == Origin::NONCE);
+        sizes.sources.sort_by_key(|source| source == Origin::NONCE);
         sizes
     }
 

@@ -1,7 +1,9 @@
 //! The tables of a page.
 
 use super::columns::{Of, Shown, amount, number, table, text};
-use crate::analysis::{BreakTotal, Cell, Difference, Estimate, Figures, Results, TotalKey, TurnRow};
+use crate::analysis::{
+    BreakTotal, Cell, Difference, Estimate, Figures, Results, TotalKey, TurnRow,
+};
 use crate::report::html::Table;
 use crate::report::words::{difference, signed_tokens};
 use crate::units::Tokens;
@@ -252,7 +254,8 @@ pub(super) fn turns(results: &Results) -> Table {
     let number = |key, name: &'static str, shown, value: fn(&TurnRow) -> Option<f64>| {
         number(key, (name, ""), shown, value)
     };
-    let place = |key, name: fn(&Cell) -> String| text(key, key, move |row: &TurnRow| name(&row.cell));
+    let place =
+        |key, name: fn(&Cell) -> String| text(key, key, move |row: &TurnRow| name(&row.cell));
     let columns = [
         place("configuration", |cell| cell.configuration.to_string()),
         place("group", |cell| cell.group.to_string()),
@@ -260,14 +263,19 @@ pub(super) fn turns(results: &Results) -> Table {
         place("target", |cell| cell.target.to_string()),
         place("model", |cell| cell.model.to_string()),
         place("load", |cell| cell.load.to_string()),
-        number("turn", "turn", Shown::Count, |row| Some(f64::from(row.turn))),
+        number("turn", "turn", Shown::Count, |row| {
+            Some(f64::from(row.turn))
+        }),
         text("events", "before it", |row: &TurnRow| row.events.join("; ")),
         number("cached_share", "cached share", Shown::Share, |row| {
             row.cached_share
         }),
-        number("achievable_share", "achievable share", Shown::Share, |row| {
-            row.achievable_share
-        }),
+        number(
+            "achievable_share",
+            "achievable share",
+            Shown::Share,
+            |row| row.achievable_share,
+        ),
         number("total_tokens", "prompt tokens", Shown::Count, |row| {
             tokens(row.total)
         }),
@@ -283,17 +291,13 @@ pub(super) fn turns(results: &Results) -> Table {
             example.map_or_else(String::new, |(origin, cause)| format!("{origin}: {cause}"))
         }),
     ];
-    table(
-        ("turns", "By turn", ""),
-        &columns,
-        PLACES,
-        &results.turns,
-    )
+    table(("turns", "By turn", ""), &columns, PLACES, &results.turns)
 }
 
 /// A row per configuration, source and cause of its breaks.
 pub(super) fn breaks(results: &Results) -> Table {
-    let place = |key, name: fn(&TotalKey) -> String| text(key, key, move |row: &BreakTotal| name(&row.key));
+    let place =
+        |key, name: fn(&TotalKey) -> String| text(key, key, move |row: &BreakTotal| name(&row.key));
     let columns = [
         place("configuration", |key| key.configuration.to_string()),
         place("target", |key| key.target.to_string()),
@@ -343,7 +347,11 @@ pub(super) fn differences(results: &Results) -> Table {
         ),
     ];
     let note = "Pairs of the same scenario and repeat; in brackets the 95 % interval.";
-    let head = ("differences", "Differences, conversation by conversation", note);
+    let head = (
+        "differences",
+        "Differences, conversation by conversation",
+        note,
+    );
     let mut out = table(head, &columns, PLACES, &results.differences);
     if out.rows.is_empty() {
         return out;
