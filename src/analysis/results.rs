@@ -178,7 +178,12 @@ impl Results {
 fn group_totals(list: &[Sample], order: &Order, seed: u64) -> Vec<GroupTotal> {
     grouped(
         list,
-        |sample| (Arc::clone(&sample.cell.group), TotalKey::from(&*sample.cell)),
+        |sample| {
+            (
+                Arc::clone(&sample.cell.group),
+                TotalKey::from(&*sample.cell),
+            )
+        },
         |(group, key)| (order.group(group), order.total(key)),
     )
     .into_iter()

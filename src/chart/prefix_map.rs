@@ -123,9 +123,16 @@ fn title(figure: &PrefixMap) -> String {
         [turns @ .., last] if turns.len() < 8 => {
             format!("the prefix breaks at turns {} and {last}", turns.join(", "))
         }
-        many => format!("the prefix breaks at {} of {} requests", many.len(), panel.rows.len()),
+        many => format!(
+            "the prefix breaks at {} of {} requests",
+            many.len(),
+            panel.rows.len()
+        ),
     };
-    format!("{}: with {}, {breaks}", figure.scenario, panel.configuration)
+    format!(
+        "{}: with {}, {breaks}",
+        figure.scenario, panel.configuration
+    )
 }
 
 impl Row {

@@ -95,7 +95,13 @@ pub(super) fn scene(figure: &ShareByTurn) -> Scene {
     axes(&mut scene, &axis);
     let bottom = events(&mut scene, &axis, &figure.events);
     for (index, series) in figure.series.iter().enumerate() {
-        line(&mut scene, &axis, series, index, width(figure.series.len(), index));
+        line(
+            &mut scene,
+            &axis,
+            series,
+            index,
+            width(figure.series.len(), index),
+        );
     }
     ends(&mut scene, &axis, &figure.series, &names);
     scene.description = describe(figure);

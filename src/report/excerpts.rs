@@ -95,7 +95,11 @@ fn texts(one: &Found<'_>, spans: &SpanStore) -> Break {
             _ => before,
         };
         let excerpt = |record: &RequestRecord, text: &str| Excerpt {
-            request: format!("{}, in the {} message", request(record), role(record, place)),
+            request: format!(
+                "{}, in the {} message",
+                request(record),
+                role(record, place)
+            ),
             text: head(text),
         };
         Some(Break {

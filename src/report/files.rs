@@ -15,9 +15,7 @@ use crate::analysis::bounds::{Inputs, bounds};
 use crate::analysis::{Results, Samples};
 use crate::cache::ModelError;
 use crate::chart::ChartError;
-use crate::record::{
-    BoundRecord, ReadError, Run, RunContents, WriteError, files, write_requests,
-};
+use crate::record::{BoundRecord, ReadError, Run, RunContents, WriteError, files, write_requests};
 use crate::tokens::{SharedEncoder, embedded};
 use std::collections::HashMap;
 use std::fs;

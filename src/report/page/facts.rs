@@ -77,7 +77,10 @@ fn target(facts: &TargetFacts) -> String {
     add("cache model", facts.cache_model.as_deref().unwrap_or(""));
     let lifetime = facts.lifetime_ms.map(|ms| format!("{} s", ms / 1_000));
     add("lifetime", lifetime.as_deref().unwrap_or(""));
-    add("tokens counted by", facts.tokenizer.as_deref().unwrap_or(""));
+    add(
+        "tokens counted by",
+        facts.tokenizer.as_deref().unwrap_or(""),
+    );
     let price = facts.price.as_ref().map(|price| &*price.source);
     add("prices", price.unwrap_or(""));
     parts.join(", ")

@@ -1,7 +1,9 @@
 //! The tables of a page.
 
 use super::columns::{Of, Shown, amount, number, table, text};
-use crate::analysis::{BreakTotal, Cell, Difference, Estimate, Figures, Results, TotalKey, TurnRow};
+use crate::analysis::{
+    BreakTotal, Cell, Difference, Estimate, Figures, Results, TotalKey, TurnRow,
+};
 use crate::report::html::Table;
 use crate::report::words::{difference, signed_tokens};
 use crate::units::Tokens;
@@ -15,7 +17,8 @@ struct Summed {
     scenario: String,
     key: TotalKey,
     figures: Figures,
-    breaks: u64,
+    /// Breaks, and tokens lost behind them; only of a total.
+    breaks: Option<u64>,
     lost: Option<Tokens>,
 }
 
@@ -31,21 +34,15 @@ pub(super) fn totals(results: &Results) -> Table {
                 (breaks + found.breaks, lost)
             });
             Summed {
-                breaks,
+                breaks: Some(breaks),
                 lost,
                 ..summed("", "", &total.key, &total.figures)
             }
         })
         .collect();
-    let mut columns = summed_columns();
-    columns.push(number("breaks", BREAKS, Shown::Count, |row: &Summed| {
-        Some(row.breaks as f64)
-    }));
-    columns.push(number("lost_tokens", LOST, Shown::Count, |row: &Summed| {
-        tokens(row.lost)
-    }));
     let note = "All scenarios together. Shares are ratios of sums over answered requests that have a count.";
-    table(("totals", "Configurations", note), &columns, PLACES, &rows)
+    let head = ("totals", "Configurations", note);
+    table(head, &summed_columns(), PLACES, &rows)
 }
 
 /// A row per group; `None` where there is one only.
@@ -85,7 +82,7 @@ fn summed(group: &str, scenario: &str, key: &TotalKey, figures: &Figures) -> Sum
         scenario: scenario.to_owned(),
         key: key.clone(),
         figures: figures.clone(),
-        breaks: 0,
+        breaks: None,
         lost: None,
     }
 }
@@ -137,6 +134,15 @@ fn summed_columns() -> Vec<Of<Summed>> {
         })
     };
     columns.extend([
+        number(
+            "computed_per_conversation",
+            (
+                "computed per conversation",
+                "Prompt tokens that were not read from the cache, for each conversation",
+            ),
+            Shown::Mean,
+            |row: &Summed| row.figures.computed_per_conversation,
+        ),
         share(
             "cached_share",
             ("cached share", "Tokens read from the cache, of all prompt tokens"),
@@ -173,15 +179,12 @@ fn summed_columns() -> Vec<Of<Summed>> {
             ("efficiency", "Read, of what the cache could have returned"),
             |figures| figures.efficiency,
         ),
-        number(
-            "computed_per_conversation",
-            (
-                "computed per conversation",
-                "Prompt tokens that were not read from the cache, for each conversation",
-            ),
-            Shown::Mean,
-            |row: &Summed| row.figures.computed_per_conversation,
-        ),
+        number("breaks", BREAKS, Shown::Count, |row: &Summed| {
+            row.breaks.map(|breaks| breaks as f64)
+        }),
+        number("lost_tokens", LOST, Shown::Count, |row: &Summed| {
+            tokens(row.lost)
+        }),
         count(
             "total_tokens",
             ("prompt tokens", "All prompt tokens as the server counted them"),
@@ -252,7 +255,8 @@ pub(super) fn turns(results: &Results) -> Table {
     let number = |key, name: &'static str, shown, value: fn(&TurnRow) -> Option<f64>| {
         number(key, (name, ""), shown, value)
     };
-    let place = |key, name: fn(&Cell) -> String| text(key, key, move |row: &TurnRow| name(&row.cell));
+    let place =
+        |key, name: fn(&Cell) -> String| text(key, key, move |row: &TurnRow| name(&row.cell));
     let columns = [
         place("configuration", |cell| cell.configuration.to_string()),
         place("group", |cell| cell.group.to_string()),
@@ -260,14 +264,19 @@ pub(super) fn turns(results: &Results) -> Table {
         place("target", |cell| cell.target.to_string()),
         place("model", |cell| cell.model.to_string()),
         place("load", |cell| cell.load.to_string()),
-        number("turn", "turn", Shown::Count, |row| Some(f64::from(row.turn))),
+        number("turn", "turn", Shown::Count, |row| {
+            Some(f64::from(row.turn))
+        }),
         text("events", "before it", |row: &TurnRow| row.events.join("; ")),
         number("cached_share", "cached share", Shown::Share, |row| {
             row.cached_share
         }),
-        number("achievable_share", "achievable share", Shown::Share, |row| {
-            row.achievable_share
-        }),
+        number(
+            "achievable_share",
+            "achievable share",
+            Shown::Share,
+            |row| row.achievable_share,
+        ),
         number("total_tokens", "prompt tokens", Shown::Count, |row| {
             tokens(row.total)
         }),
@@ -283,17 +292,13 @@ pub(super) fn turns(results: &Results) -> Table {
             example.map_or_else(String::new, |(origin, cause)| format!("{origin}: {cause}"))
         }),
     ];
-    table(
-        ("turns", "By turn", ""),
-        &columns,
-        PLACES,
-        &results.turns,
-    )
+    table(("turns", "By turn", ""), &columns, PLACES, &results.turns)
 }
 
 /// A row per configuration, source and cause of its breaks.
 pub(super) fn breaks(results: &Results) -> Table {
-    let place = |key, name: fn(&TotalKey) -> String| text(key, key, move |row: &BreakTotal| name(&row.key));
+    let place =
+        |key, name: fn(&TotalKey) -> String| text(key, key, move |row: &BreakTotal| name(&row.key));
     let columns = [
         place("configuration", |key| key.configuration.to_string()),
         place("target", |key| key.target.to_string()),
@@ -343,7 +348,11 @@ pub(super) fn differences(results: &Results) -> Table {
         ),
     ];
     let note = "Pairs of the same scenario and repeat; in brackets the 95 % interval.";
-    let head = ("differences", "Differences, conversation by conversation", note);
+    let head = (
+        "differences",
+        "Differences, conversation by conversation",
+        note,
+    );
     let mut out = table(head, &columns, PLACES, &results.differences);
     if out.rows.is_empty() {
         return out;
