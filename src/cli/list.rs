@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::context::{registry, strategy};
+use crate::context::{keeps, registry, strategy};
 use comfy_table::{ContentArrangement, Table, presets};
 
 /// List what can be named in scenarios and on the command line
@@ -39,11 +39,7 @@ struct Listing {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let listing = match arguments.what {
-        What::Configurations => pairs(
-            strategy::STRATEGIES
-                .iter()
-                .map(|kind| (kind.name, kind.about)),
-        ),
+        What::Configurations => configurations(),
         What::Dialects => pairs(
             crate::provider::DIALECTS
                 .iter()
@@ -75,6 +71,21 @@ fn pairs<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Listing {
         rows: entries
             .map(|(name, about)| vec![name.to_owned(), about.to_owned()])
             .collect(),
+    }
+}
+
+fn configurations() -> Listing {
+    let row = |kind: &strategy::StrategyKind| {
+        let keeps = keeps::keeps(kind.name).map(keeps::Keeps::shown);
+        vec![
+            kind.name.to_owned(),
+            keeps.unwrap_or_default(),
+            kind.about.to_owned(),
+        ]
+    };
+    Listing {
+        header: &["NAME", "KEEPS ALL FACTS", "WHAT IT IS"],
+        rows: strategy::STRATEGIES.iter().map(row).collect(),
     }
 }
 
