@@ -68,7 +68,9 @@ fn unfolded(entry: &str) -> Vec<String> {
     };
     let first: u32 = first.parse().expect("a turn");
     let last: u32 = last.parse().expect("a turn");
-    (first..=last).map(|turn| format!("{turn} {what}")).collect()
+    (first..=last)
+        .map(|turn| format!("{turn} {what}"))
+        .collect()
 }
 
 /// What happened, as entries.
@@ -94,7 +96,10 @@ fn happened(requests: &[&Predicted]) -> Vec<String> {
 
 fn wrong(path: &Path) -> Vec<String> {
     let expected = expected(&fs::read_to_string(path).expect("readable"));
-    let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+    let name = path
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .expect("a name");
     let mut wrong = Vec::new();
     for dialect in ["openai-chat", "anthropic"] {
         let configurations: BTreeSet<&str> = expected
@@ -129,14 +134,20 @@ fn wrong(path: &Path) -> Vec<String> {
 
 #[test]
 fn every_scenario_breaks_where_it_says_and_for_the_reason_it_says() {
-    let wrong: Vec<String> = scenario_files().iter().flat_map(|path| wrong(path)).collect();
+    let wrong: Vec<String> = scenario_files()
+        .iter()
+        .flat_map(|path| wrong(path))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn every_kind_of_scenario_says_what_both_systems_do_on_both_wires() {
     for path in scenario_files() {
-        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        let name = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .expect("a name");
         if !name.starts_with(|letter: char| matches!(letter, 's' | 'q')) {
             continue;
         }
@@ -144,7 +155,10 @@ fn every_kind_of_scenario_says_what_both_systems_do_on_both_wires() {
         for configuration in ["dev", "turn-context"] {
             for dialect in ["openai-chat", "anthropic"] {
                 let key = (configuration.to_owned(), dialect);
-                assert!(expected.contains_key(&key), "{name} says nothing of {key:?}");
+                assert!(
+                    expected.contains_key(&key),
+                    "{name} says nothing of {key:?}"
+                );
             }
         }
     }
@@ -156,7 +170,11 @@ fn quickstart_shows_what_the_layouts_are_about() {
         .into_iter()
         .find(|path| path.ends_with("quickstart.yaml"))
         .expect("the scenario");
-    let requests = predict(&[path], "dev,layered,turn-context,append-only", "openai-chat");
+    let requests = predict(
+        &[path],
+        "dev,layered,turn-context,append-only",
+        "openai-chat",
+    );
     let breaks = |configuration: &str| -> Vec<(u32, &str, &str)> {
         requests
             .iter()
@@ -175,9 +193,9 @@ fn quickstart_shows_what_the_layouts_are_about() {
         ]
     );
     let grew = |turn: u32| {
-        breaks("layered")
-            .iter()
-            .any(|(at, origin, cause)| *at == turn && origin.starts_with("L2") && *cause == "library grew")
+        breaks("layered").iter().any(|(at, origin, cause)| {
+            *at == turn && origin.starts_with("L2") && *cause == "library grew"
+        })
     };
     assert!(grew(3) && grew(9), "{:?}", breaks("layered"));
     assert_eq!(breaks("turn-context"), []);

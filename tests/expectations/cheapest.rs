@@ -8,7 +8,12 @@ const BLOCK: u64 = 16;
 
 #[test]
 fn append_only_computes_the_fewest_tokens_of_those_that_keep_all_facts() {
-    let keepers = facts::keepers();
+    // What `turn-context` leaves out (a date, after travelling west) saves it nothing.
+    let mut keepers = facts::keepers();
+    if !keepers.contains(&"turn-context") {
+        keepers.push("turn-context");
+    }
+    assert!(keepers.len() > 2, "nothing to compare with: {keepers:?}");
     for dialect in ["openai-chat", "anthropic"] {
         let requests = predict(&scenario_files(), &keepers.join(","), dialect);
         let mut computed: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
@@ -23,14 +28,23 @@ fn append_only_computes_the_fewest_tokens_of_those_that_keep_all_facts() {
             *total.entry(&one.configuration).or_default() += fresh;
         }
         let ours = total["append-only"];
-        assert!(total.values().all(|other| ours <= *other), "{dialect}: {total:?}");
+        assert!(
+            total.values().all(|other| ours <= *other),
+            "{dialect}: {total:?}"
+        );
         let mut behind = Vec::new();
         for ((scenario, configuration), (fresh, _)) in &computed {
             let (own, requests) = computed[&(*scenario, "append-only")];
             if own > fresh + BLOCK * requests {
-                behind.push(format!("{scenario}: {own}, {configuration} {fresh} ({requests} requests)"));
+                behind.push(format!(
+                    "{scenario}: {own}, {configuration} {fresh} ({requests} requests)"
+                ));
             }
         }
-        assert!(behind.is_empty(), "{dialect}, total {total:?}:\n{}", behind.join("\n"));
+        assert!(
+            behind.is_empty(),
+            "{dialect}, total {total:?}:\n{}",
+            behind.join("\n")
+        );
     }
 }

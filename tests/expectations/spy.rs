@@ -2,12 +2,15 @@
 //! when a request is due, one message a fact.
 
 use prefixbench::chat::{Block, Class, Content, Message, Prompt, Role, Span};
-use prefixbench::context::view::{Attachment, Link, Note, Purpose, Sample};
+use prefixbench::context::view::{Attachment, Link, Note, Purpose, Sample, UserTurn};
 use prefixbench::context::{Chain, ContextError, Strategy, StrategyKind};
 use std::collections::BTreeMap;
 
 /// Beginning of the origins of what must not be in a request.
 pub(super) const WITHHELD: &str = "withheld/";
+
+/// Stands between forms of a fact of which one is enough.
+pub(super) const OR: char = '\u{1}';
 
 /// Not in the registry: only this test starts it.
 pub(super) static SPY: StrategyKind = StrategyKind {
@@ -111,13 +114,16 @@ fn stated(sample: &Sample) -> Vec<(String, String)> {
         }
     }
     if sample.web_search.is_some() || sample.system.contains("{{") {
-        facts.add("date", &sample.at.day().to_string());
+        // The local date, or the instant from which it follows.
+        let iso = sample.at.iso();
+        let minute = iso.get(..16).unwrap_or(&iso);
+        facts.add("date", &format!("{}{OR}{minute}", sample.at.day()));
     }
     facts.0
 }
 
-/// What was said, and what came with it. What retrieval, tools and uploads gave
-/// belongs to its own message; the newest text of a note counts.
+/// What was said, and what came with it: as long as its message is there, and of
+/// a note that was attached again the newest text.
 fn said(facts: &mut Facts, chain: &Chain<'_>) {
     let mut attached: BTreeMap<String, (&'static str, String)> = BTreeMap::new();
     if let Some((_, compaction)) = chain.boundary() {
@@ -127,6 +133,9 @@ fn said(facts: &mut Facts, chain: &Chain<'_>) {
         match link {
             Link::User(turn) => {
                 facts.add("user", &turn.text);
+                let newest = chain.newest().is_some_and(|newest| newest.id == turn.id);
+                let rounds = if newest { chain.rounds } else { usize::MAX };
+                brought(facts, turn, rounds);
                 for attachment in &turn.attachments {
                     attach(&mut attached, attachment);
                 }
@@ -138,19 +147,20 @@ fn said(facts: &mut Facts, chain: &Chain<'_>) {
     for (key, text) in attached.values() {
         facts.add(key, text);
     }
-    let Some(newest) = chain.newest() else {
-        return;
-    };
-    if let Some(text) = &newest.retrieved {
+}
+
+/// What retrieval, tools and uploads gave for a message.
+fn brought(facts: &mut Facts, turn: &UserTurn, rounds: usize) {
+    if let Some(text) = &turn.retrieved {
         facts.add("retrieved_context", text);
     }
-    for name in &newest.queued_files {
+    for name in &turn.queued_files {
         facts.add("tool_runtime.queued_code_files", name);
     }
-    for output in &newest.tool_outputs {
+    for output in &turn.tool_outputs {
         facts.add("tool_outputs", &output.output);
     }
-    for round in newest.rounds.iter().take(chain.rounds) {
+    for round in turn.rounds.iter().take(rounds) {
         for call in &round.calls {
             facts.add("tool_result", &call.result);
         }
@@ -175,7 +185,10 @@ fn attach(attached: &mut BTreeMap<String, (&'static str, String)>, attachment: &
             attached.insert(format!("tab {url}"), ("tabs", text.to_string()));
         }
         Attachment::Selection { source, text, .. } => {
-            attached.insert(format!("selection {source}"), ("selections", text.to_string()));
+            attached.insert(
+                format!("selection {source}"),
+                ("selections", text.to_string()),
+            );
         }
         Attachment::Image { .. } => {}
     }
