@@ -10,7 +10,7 @@
 pub enum Keeps {
     /// In every request of every scenario that comes with the program.
     All,
-    /// Not in all of them; the reason is short and lowercase.
+    /// Not in all of them; this is what is missing, as the end of a sentence.
     Not(&'static str),
     /// That is up to the user's own builder.
     Yours,
@@ -21,7 +21,7 @@ impl Keeps {
     pub fn shown(self) -> String {
         match self {
             Self::All => "yes".to_owned(),
-            Self::Not(reason) => format!("no: {reason}"),
+            Self::Not(reason) => format!("no: not {reason}"),
             Self::Yours => "up to the builder".to_owned(),
         }
     }
@@ -36,15 +36,18 @@ pub fn keeps(strategy: &str) -> Option<Keeps> {
         .map(|(_, keeps)| *keeps)
 }
 
+/// Retrieved text is there for its own message only.
+const EARLIER: Keeps = Keeps::Not("what was retrieved for an earlier message");
+
 static TABLE: &[(&str, Keeps)] = &[
     ("inline", Keeps::All),
-    ("dev", Keeps::All),
-    ("lever-off", Keeps::All),
-    ("parts", Keeps::All),
-    ("turn-context", Keeps::All),
-    ("layered", Keeps::All),
-    ("copilot-3.1", Keeps::All),
-    ("copilot-4", Keeps::All),
+    ("dev", EARLIER),
+    ("lever-off", EARLIER),
+    ("parts", EARLIER),
+    ("turn-context", Keeps::Not("an earlier date after travelling west")),
+    ("layered", EARLIER),
+    ("copilot-3.1", EARLIER),
+    ("copilot-4", EARLIER),
     ("append-only", Keeps::All),
     ("external", Keeps::Yours),
     ("raw", Keeps::Yours),
