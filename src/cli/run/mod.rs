@@ -5,15 +5,19 @@ mod plan;
 mod progress;
 
 use super::choice::{Configurations, Files};
+use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
+use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, no_client};
+use super::target::{Aim, no_client, variable};
+use super::targets::{self, Entry};
 use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
-use crate::record::{Ending, RunWriter, WriteError};
+use crate::record::{Ending, RunWriter, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 use plan::Planned;
+pub(super) use plan::nonce;
 use progress::Progress;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,9 +99,14 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
 async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
     let mut settings = Settings::of_process();
     let mut planned = Planned::new(&arguments, &mut settings)?;
-    let client = Client::new(&ClientSettings::default(), Instant::now()).map_err(no_client)?;
+    let entry = targets::named(&arguments.aim, &arguments.files.scenarios)?;
+    let routes = match &entry {
+        Some(entry) => entry.client(&variable)?,
+        None => ClientSettings::default(),
+    };
+    let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
     let client = Arc::new(client);
-    let place = Place::find(&arguments, &client, planned.seed).await?;
+    let place = Place::find(&arguments, entry.as_ref(), &client, planned.seed).await?;
     let cells = planned.cells(&place.target);
     let manifest = planned.manifest(&arguments, settings, &place.target);
     let dir = plan::folder(&arguments, &planned.scenarios, &manifest);
@@ -121,7 +130,8 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
         idle: place.idle(),
         stop: stop.clone(),
     });
-    let ending = all_cells(&cells, &runner, &progress).await;
+    let mut watch = Watch::begin(&place.target, &arguments.aim.metrics, &client).await;
+    let ending = all_cells(&cells, &runner, &progress, &mut watch).await;
     drop(runner);
     progress.clear();
     let done = finish::Done {
@@ -130,6 +140,7 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
         target: &place.target,
         client: &client,
         ending,
+        watch,
     };
     let exit = done.finish(&arguments, &dir).await;
     place.close().await;
@@ -138,7 +149,12 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
 
 /// Runs the cells one after the other. A cell that fails does not stop the
 /// others, unless it was refused in a way that all of them would be.
-async fn all_cells(cells: &[Arc<Cell>], runner: &Runner, progress: &Progress) -> Ending {
+async fn all_cells(
+    cells: &[Arc<Cell>],
+    runner: &Runner,
+    progress: &Progress,
+    watch: &mut Option<Watch>,
+) -> Ending {
     let mut any_ok = false;
     let mut failure = None;
     for cell in cells {
@@ -146,6 +162,9 @@ async fn all_cells(cells: &[Arc<Cell>], runner: &Runner, progress: &Progress) ->
         let ended = runner.run(cell).await;
         any_ok |= progress.any_ok();
         progress.end(u64::from(cell.repeats));
+        if let Some(watch) = watch {
+            watch.mark(&cell.name()).await;
+        }
         match ended {
             Ok(()) => {}
             Err(CellEnd::Stopped) => return Ending::Interrupted,
@@ -169,9 +188,22 @@ struct Place {
 }
 
 impl Place {
-    async fn find(arguments: &Arguments, client: &Client, seed: u64) -> Result<Self, Failure> {
+    async fn find(
+        arguments: &Arguments,
+        entry: Option<&Entry>,
+        client: &Client,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let catalogue = prices::catalogue(arguments.aim.prices.as_deref())?;
+        let stated = entry.and_then(Entry::prices);
+        let today = WallTime::now().date();
+        let price = |target: &Target| prices::of(target, stated, &catalogue, &today);
         if let Some(url) = &arguments.aim.target {
-            let target = arguments.aim.remote(url, client).await?;
+            let mut target = match entry {
+                Some(entry) => arguments.aim.named(entry, client).await?,
+                None => arguments.aim.remote(url, client).await?,
+            };
+            target.price = price(&target)?;
             return Ok(Self {
                 target: Arc::new(target),
                 server: None,
@@ -192,9 +224,10 @@ impl Place {
             )
         })?;
         let model = super::target::parse_model(profile.model)?;
-        let target = arguments
+        let mut target = arguments
             .aim
             .embedded(server.url(), model, profile.lifetime)?;
+        target.price = price(&target)?;
         Ok(Self {
             target: Arc::new(target),
             server: Some(Arc::new(server)),
