@@ -105,9 +105,10 @@ struct Said {
 }
 
 impl Said {
-    fn of(records: impl Iterator<Item = &RequestRecord>) -> Self {
+    fn of(records: &[&RequestRecord]) -> Self {
         let mut said = Self::default();
-        for record in records.filter(|record| record.stamps.sent_us.is_some()) {
+        let sent = records.iter().filter(|record| record.stamps.sent_us.is_some());
+        for record in sent {
             said.requests += 1;
             match (record.usage.total, record.usage.read) {
                 (Some(total), Some(read)) => {
@@ -239,7 +240,7 @@ impl Watch {
 
     /// Compares with what the answers said, tells it, and writes `counters.json`.
     pub(super) async fn end(mut self, records: &[RequestRecord], dir: &Path) {
-        let said = Said::of(records.iter());
+        let said = Said::of(&records.iter().collect::<Vec<_>>());
         let mut total = self.marks.total(said);
         for _ in 0..TRIES {
             if total.disagreement().is_none() {
@@ -287,16 +288,15 @@ impl Marks {
     fn cells(&self, records: &[RequestRecord]) -> Vec<Line> {
         let lines = self.0.windows(2).map(|pair| {
             let ((_, before), (cell, after)) = (&pair[0], &pair[1]);
-            let of_cell = records.iter().filter(|record| {
-                cell.split_once('/')
-                    .is_some_and(|(scenario, configuration)| {
-                        *record.scenario == *scenario && *record.configuration == *configuration
-                    })
-            });
+            let names = cell.split_once('/');
+            let of_cell: Vec<&RequestRecord> = records
+                .iter()
+                .filter(|record| names == Some((&*record.scenario, &*record.configuration)))
+                .collect();
             Line {
                 cell: cell.clone(),
                 engine: after.since(*before),
-                answers: Said::of(of_cell),
+                answers: Said::of(&of_cell),
             }
         });
         lines.collect()

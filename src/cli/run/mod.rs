@@ -9,7 +9,7 @@ use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::settings::Settings;
-use super::target::{Aim, no_client};
+use super::target::{Aim, name_output, no_client};
 use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
 use crate::record::{Ending, RunWriter, WriteError};
 use crate::server::{self, Handle, Server};
@@ -98,7 +98,7 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
     let mut planned = Planned::new(&arguments, &mut settings)?;
     let client = Client::new(&ClientSettings::default(), Instant::now()).map_err(no_client)?;
     let client = Arc::new(client);
-    let place = Place::find(&arguments, &client, planned.seed).await?;
+    let place = Place::find(&arguments, &client, &planned).await?;
     let cells = planned.cells(&place.target);
     let manifest = planned.manifest(&arguments, settings, &place.target);
     let dir = plan::folder(&arguments, &planned.scenarios, &manifest);
@@ -180,9 +180,17 @@ struct Place {
 }
 
 impl Place {
-    async fn find(arguments: &Arguments, client: &Client, seed: u64) -> Result<Self, Failure> {
+    async fn find(
+        arguments: &Arguments,
+        client: &Client,
+        planned: &Planned,
+    ) -> Result<Self, Failure> {
         if let Some(url) = &arguments.aim.target {
-            let target = arguments.aim.remote(url, client).await?;
+            let mut target = arguments.aim.remote(url, client).await?;
+            if planned.live() {
+                // What was generated is sent again as text, which need not tokenise alike.
+                name_output(&mut target);
+            }
             return Ok(Self {
                 target: Arc::new(target),
                 server: None,
@@ -191,7 +199,7 @@ impl Place {
         let profile = super::serve::profile(&arguments.aim.profile)?;
         let options = server::Options {
             profile,
-            seed,
+            seed: planned.seed,
             model: "embedded".to_owned(),
             ..server::Options::default()
         };
