@@ -39,18 +39,21 @@ impl Count {
                 cached: sum(text, cached)?,
             })
         };
-        whole("vllm:prompt_tokens_total", "vllm:prompt_tokens_cached_total")
-            .or_else(|| whole("sglang:prompt_tokens_total", "sglang:cached_tokens_total"))
-            .or_else(|| {
-                let found = whole(
-                    "llamacpp:prompt_tokens_total",
-                    "llamacpp:prompt_tokens_cached_total",
-                )?;
-                Some(Self {
-                    prompt: found.prompt + found.cached,
-                    ..found
-                })
+        whole(
+            "vllm:prompt_tokens_total",
+            "vllm:prompt_tokens_cached_total",
+        )
+        .or_else(|| whole("sglang:prompt_tokens_total", "sglang:cached_tokens_total"))
+        .or_else(|| {
+            let found = whole(
+                "llamacpp:prompt_tokens_total",
+                "llamacpp:prompt_tokens_cached_total",
+            )?;
+            Some(Self {
+                prompt: found.prompt + found.cached,
+                ..found
             })
+        })
     }
 
     /// What came since `earlier`; `None` where a counter fell, since the server
@@ -107,7 +110,9 @@ struct Said {
 impl Said {
     fn of(records: &[&RequestRecord]) -> Self {
         let mut said = Self::default();
-        let sent = records.iter().filter(|record| record.stamps.sent_us.is_some());
+        let sent = records
+            .iter()
+            .filter(|record| record.stamps.sent_us.is_some());
         for record in sent {
             said.requests += 1;
             match (record.usage.total, record.usage.read) {
@@ -259,7 +264,12 @@ impl Watch {
         tell(&total);
         let file = File {
             v: 1,
-            urls: self.source.urls.iter().map(|url| PublicUrl::new(url)).collect(),
+            urls: self
+                .source
+                .urls
+                .iter()
+                .map(|url| PublicUrl::new(url))
+                .collect(),
             agree: total.disagreement().is_none(),
             total: &total,
             cells: &cells,
@@ -269,7 +279,6 @@ impl Watch {
             output::warn(&format!("cannot write `{FILE}`: {error}"));
         }
     }
-
 }
 
 impl Marks {
@@ -278,9 +287,7 @@ impl Marks {
         let last = self.0.last().map(|(_, count)| *count);
         Line {
             cell: "all".to_owned(),
-            engine: first
-                .zip(last)
-                .and_then(|(first, last)| last.since(first)),
+            engine: first.zip(last).and_then(|(first, last)| last.since(first)),
             answers: said,
         }
     }

@@ -74,12 +74,10 @@ impl<'a> TemplateMessage<'a> {
         }];
         let whole = whole.into_iter().filter(|_| self.pieces.is_empty());
         let (text, mut start) = (self.text, 0);
-        whole
-            .chain(self.pieces.iter().copied())
-            .map(move |piece| {
-                let from = std::mem::replace(&mut start, piece.end);
-                (piece.part, text.get(from..piece.end).unwrap_or_default())
-            })
+        whole.chain(self.pieces.iter().copied()).map(move |piece| {
+            let from = std::mem::replace(&mut start, piece.end);
+            (piece.part, text.get(from..piece.end).unwrap_or_default())
+        })
     }
 }
 

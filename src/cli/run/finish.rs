@@ -2,7 +2,6 @@
 
 use super::{Arguments, not_written};
 use crate::analysis::bounds::{Inputs, bounds};
-use crate::analysis::{Results, Samples};
 use crate::cli::counters::Watch;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::{output, outputs, tokens};
@@ -41,16 +40,13 @@ impl Done<'_> {
             &spans,
             encoder.as_ref(),
         );
-        self.writer.bounds(found.clone()).await;
-        let manifest = self
-            .writer
+        self.writer.bounds(found).await;
+        self.writer
             .finish(self.ending.clone())
             .await
             .map_err(not_written)?;
         if !given.no_report {
-            let samples = Samples::of(&manifest, &records, &found);
-            let results = Results::new(&manifest, &samples, Vec::new());
-            outputs::write(dir, &results, &records, &found)?;
+            let results = outputs::rebuild(dir, None)?;
             output::data(&outputs::terminal(&results))?;
         }
         output::tell(&format!("records: {}", dir.display()));

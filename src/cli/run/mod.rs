@@ -8,13 +8,16 @@ use super::choice::{Configurations, Files};
 use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
+use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, name_output, no_client};
+use super::target::{Aim, name_output, no_client, variable};
+use super::targets::{self, Entry};
 use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
-use crate::record::{Ending, RunWriter, WriteError};
+use crate::record::{Ending, RunWriter, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 use plan::Planned;
+pub(super) use plan::nonce;
 use progress::Progress;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -96,9 +99,14 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
 async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
     let mut settings = Settings::of_process();
     let mut planned = Planned::new(&arguments, &mut settings)?;
-    let client = Client::new(&ClientSettings::default(), Instant::now()).map_err(no_client)?;
+    let entry = targets::named(&arguments.aim, &arguments.files.scenarios)?;
+    let routes = match &entry {
+        Some(entry) => entry.client(&variable)?,
+        None => ClientSettings::default(),
+    };
+    let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
     let client = Arc::new(client);
-    let place = Place::find(&arguments, &client, &planned).await?;
+    let place = Place::find(&arguments, entry.as_ref(), &client, &planned).await?;
     let cells = planned.cells(&place.target);
     let manifest = planned.manifest(&arguments, settings, &place.target);
     let dir = plan::folder(&arguments, &planned.scenarios, &manifest);
@@ -182,15 +190,24 @@ struct Place {
 impl Place {
     async fn find(
         arguments: &Arguments,
+        entry: Option<&Entry>,
         client: &Client,
         planned: &Planned,
     ) -> Result<Self, Failure> {
+        let catalogue = prices::catalogue(arguments.aim.prices.as_deref())?;
+        let stated = entry.and_then(Entry::prices);
+        let today = WallTime::now().date();
+        let price = |target: &Target| prices::of(target, stated, &catalogue, &today);
         if let Some(url) = &arguments.aim.target {
-            let mut target = arguments.aim.remote(url, client).await?;
+            let mut target = match entry {
+                Some(entry) => arguments.aim.named(entry, client).await?,
+                None => arguments.aim.remote(url, client).await?,
+            };
             if planned.live() {
                 // What was generated is sent again as text, which need not tokenise alike.
                 name_output(&mut target);
             }
+            target.price = price(&target)?;
             return Ok(Self {
                 target: Arc::new(target),
                 server: None,
@@ -211,9 +228,10 @@ impl Place {
             )
         })?;
         let model = super::target::parse_model(profile.model)?;
-        let target = arguments
+        let mut target = arguments
             .aim
             .embedded(server.url(), model, profile.lifetime)?;
+        target.price = price(&target)?;
         Ok(Self {
             target: Arc::new(target),
             server: Some(Arc::new(server)),

@@ -9,7 +9,6 @@ use crate::conversation::{Nonce, Resources};
 use crate::load::{Cell, Isolate, Limits, Target};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
 use crate::scenario::model::{Replies, Scenario};
-use crate::units::Tokens;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -157,13 +156,14 @@ fn facts(target: &Target) -> TargetFacts {
         lifetime_ms: target
             .lifetime
             .and_then(|span| u64::try_from(span.as_millis()).ok()),
-        tolerance: Tokens(0),
-        price: None,
+        tolerance: target.tolerance.tokens,
+        tolerance_permille: target.tolerance.permille,
+        price: target.price.clone(),
     }
 }
 
 /// The nonce that was given, or one drawn from the system.
-fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
+pub(in crate::cli) fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
     match given {
         Some(text) => Nonce::parse(text).ok_or_else(|| {
             Failure::wrong(

@@ -75,7 +75,12 @@ fn token_ids(choice: &Value) -> Option<Vec<u32>> {
     }
     let tokens = choice.pointer("/logprobs/content")?.as_array()?.iter();
     tokens
-        .map(|token| text(token, "token")?.strip_prefix("token_id:")?.parse().ok())
+        .map(|token| {
+            text(token, "token")?
+                .strip_prefix("token_id:")?
+                .parse()
+                .ok()
+        })
         .collect()
 }
 

@@ -178,7 +178,10 @@ impl PromptEncoder for HfEncoder {
         };
         let offsets = encoding.get_offsets();
         let end = |count: usize| {
-            let part = self.template.render(chat_form(&messages[..count]), false).ok()?;
+            let part = self
+                .template
+                .render(chat_form(&messages[..count]), false)
+                .ok()?;
             let same = part.bytes().zip(text.bytes());
             let same = same.take_while(|(part, whole)| part == whole).count();
             Some(offsets.iter().take_while(|(_, to)| *to <= same).count())

@@ -34,7 +34,11 @@ impl Formatter for Spaced {
         writer: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
+        if first {
+            Ok(())
+        } else {
+            writer.write_all(b", ")
+        }
     }
 
     fn begin_object_key<W: ?Sized + io::Write>(
@@ -42,7 +46,11 @@ impl Formatter for Spaced {
         writer: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
+        if first {
+            Ok(())
+        } else {
+            writer.write_all(b", ")
+        }
     }
 
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {

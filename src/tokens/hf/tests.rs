@@ -140,7 +140,10 @@ fn a_list_of_templates_counts_by_its_default() {
     let config = json!({"chat_template": [
         {"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]});
     let template = Template::new(&config, None).expect("a default");
-    assert_eq!(template.render(ChatForm::default(), false).as_deref(), Ok("d"));
+    assert_eq!(
+        template.render(ChatForm::default(), false).as_deref(),
+        Ok("d")
+    );
     let own = Template::new(&config, Some("own".to_owned())).expect("a file of its own");
     assert_eq!(own.render(ChatForm::default(), false).as_deref(), Ok("own"));
     assert!(Template::new(&json!({}), None).is_err());
@@ -154,7 +157,8 @@ fn tools_calls_and_lists_reach_the_template_as_servers_hand_them_over() {
         {{ call.function.arguments | tojson }}{% endfor %}]{% endfor %}";
     let template = Template::new(&json!({"chat_template": source}), None).expect("parses");
     let part = |text| json!({"type": "text", "text": text});
-    let call = json!({"function": {"name": "f", "arguments": "{\"z\":1,\"a\":[true,null,\"é<\"]}"}});
+    let call =
+        json!({"function": {"name": "f", "arguments": "{\"z\":1,\"a\":[true,null,\"é<\"]}"}});
     let form = ChatForm {
         messages: vec![
             json!({"role": "user", "content": [part("a"), part("b")]}),
