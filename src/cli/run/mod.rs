@@ -12,7 +12,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, no_client, variable};
+use super::target::{Aim, name_output, no_client, variable};
 use super::targets::{self, Entry};
 use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
 use crate::record::{Ending, RunWriter, WallTime, WriteError};
@@ -131,7 +131,7 @@ async fn drive(arguments: Arguments, stop: CancellationToken) -> Result<Exit, Fa
     let patience = patience(&arguments, &mut settings)?;
     let client = Client::new(&routes.giving_up_after(patience), Instant::now());
     let client = Arc::new(client.map_err(no_client)?);
-    let found = Place::find(&arguments, entry.as_ref(), &client, planned.seed);
+    let found = Place::find(&arguments, entry.as_ref(), &client, &planned);
     let found = stop.run_until_cancelled(found);
     let place = found.await.unwrap_or_else(|| Err(interrupted_early()))?;
     let cells = planned.cells(&place.target);
@@ -238,7 +238,7 @@ impl Place {
         arguments: &Arguments,
         entry: Option<&Entry>,
         client: &Client,
-        seed: u64,
+        planned: &Planned,
     ) -> Result<Self, Failure> {
         let catalogue = prices::catalogue(arguments.aim.prices.as_deref())?;
         let stated = entry.and_then(Entry::prices);
@@ -249,6 +249,10 @@ impl Place {
                 Some(entry) => arguments.aim.named(entry, client).await?,
                 None => arguments.aim.remote(url, client).await?,
             };
+            if planned.live() {
+                // What was generated is sent again as text, which need not tokenise alike.
+                name_output(&mut target);
+            }
             target.price = price(&target)?;
             return Ok(Self {
                 target: Arc::new(target),
@@ -258,7 +262,7 @@ impl Place {
         let profile = super::serve::profile(&arguments.aim.profile)?;
         let options = server::Options {
             profile,
-            seed,
+            seed: planned.seed,
             model: "embedded".to_owned(),
             ..server::Options::default()
         };
