@@ -143,6 +143,7 @@ pub(crate) fn record(pending: &Pending, body: &Body, at: u64) -> RequestRecord {
         scenario_ms: pending.scenario_ms,
         prompt: body.messages.iter().map(RecordedMessage::from).collect(),
         output_sha256: Some(Digest::of(Text::from("answer").as_bytes())),
+        output_ids: None,
         finish: Some("stop".to_owned()),
         served_by: None,
     }
