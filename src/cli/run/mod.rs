@@ -7,15 +7,19 @@ mod signals;
 mod ways_out;
 
 use super::choice::{Configurations, Files};
+use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
+use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, no_client};
+use super::target::{Aim, no_client, variable};
+use super::targets::{self, Entry};
 use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
-use crate::record::{Ending, RunWriter, WriteError};
+use crate::record::{Ending, RunWriter, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 use plan::Planned;
+pub(super) use plan::nonce;
 use progress::Progress;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -26,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Drive scenarios against a target and measure what its prefix cache gives
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 
@@ -98,7 +102,6 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         )
     })?;
     let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
-    let _entered = runtime.enter();
     runtime.spawn(signals::watch(stop.clone(), leave.clone()));
     // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
     let driven = runtime.spawn(drive(arguments, stop));
@@ -119,11 +122,17 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
 async fn drive(arguments: Arguments, stop: CancellationToken) -> Result<Exit, Failure> {
     let mut settings = Settings::of_process();
     let mut planned = Planned::new(&arguments, &mut settings)?;
-    let patience = patience(&arguments, &mut settings)?;
-    let limits = ClientSettings::default().giving_up_after(patience);
-    let client = Arc::new(Client::new(&limits, Instant::now()).map_err(no_client)?);
-    let found = stop.run_until_cancelled(Place::find(&arguments, &client, planned.seed));
-    let place = found.await.unwrap_or_else(|| Err(interrupted_early()))?;
+    let entry = targets::named(&arguments.aim, &arguments.files.scenarios)?;
+    let routes = match &entry {
+        Some(entry) => entry.client(&variable)?,
+        None => ClientSettings::default(),
+    };
+    let routes = routes.giving_up_after(patience(&arguments, &mut settings)?);
+    let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
+    let client = Arc::new(client);
+    let find = Place::find(&arguments, entry.as_ref(), &client, planned.seed);
+    let found = stop.run_until_cancelled(find).await;
+    let place = found.unwrap_or_else(|| Err(interrupted_early()))?;
     let cells = planned.cells(&place.target);
     let manifest = planned.manifest(&arguments, settings, &place.target);
     let dir = plan::folder(&arguments, &planned.scenarios, &manifest);
@@ -145,7 +154,8 @@ async fn drive(arguments: Arguments, stop: CancellationToken) -> Result<Exit, Fa
         idle: place.idle(),
         stop,
     });
-    let ending = all_cells(&cells, &runner, &writer, &progress).await;
+    let mut watch = Watch::begin(&place.target, &arguments.aim.metrics, &client).await;
+    let ending = all_cells(&cells, &runner, &writer, &progress, &mut watch).await;
     drop(runner);
     progress.clear();
     let done = finish::Done {
@@ -154,6 +164,7 @@ async fn drive(arguments: Arguments, stop: CancellationToken) -> Result<Exit, Fa
         target: &place.target,
         client: &client,
         ending,
+        watch,
     };
     let exit = done.finish(&arguments, &dir).await;
     place.close().await;
@@ -182,6 +193,7 @@ async fn all_cells(
     runner: &Runner,
     writer: &Writer,
     progress: &Progress,
+    watch: &mut Option<Watch>,
 ) -> Ending {
     let mut any_ok = false;
     let mut failure = None;
@@ -191,6 +203,9 @@ async fn all_cells(
         writer.flush().await;
         any_ok |= progress.any_ok();
         progress.end(u64::from(cell.repeats));
+        if let Some(watch) = watch {
+            watch.mark(&cell.name()).await;
+        }
         match ended {
             Ok(()) => {
                 if let Some(lost) = progress.lost() {
@@ -218,9 +233,22 @@ struct Place {
 }
 
 impl Place {
-    async fn find(arguments: &Arguments, client: &Client, seed: u64) -> Result<Self, Failure> {
+    async fn find(
+        arguments: &Arguments,
+        entry: Option<&Entry>,
+        client: &Client,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let catalogue = prices::catalogue(arguments.aim.prices.as_deref())?;
+        let stated = entry.and_then(Entry::prices);
+        let today = WallTime::now().date();
+        let price = |target: &Target| prices::of(target, stated, &catalogue, &today);
         if let Some(url) = &arguments.aim.target {
-            let target = arguments.aim.remote(url, client).await?;
+            let mut target = match entry {
+                Some(entry) => arguments.aim.named(entry, client).await?,
+                None => arguments.aim.remote(url, client).await?,
+            };
+            target.price = price(&target)?;
             return Ok(Self {
                 target: Arc::new(target),
                 server: None,
@@ -241,9 +269,10 @@ impl Place {
             )
         })?;
         let model = super::target::parse_model(profile.model)?;
-        let target = arguments
+        let mut target = arguments
             .aim
             .embedded(server.url(), model, profile.lifetime)?;
+        target.price = price(&target)?;
         Ok(Self {
             target: Arc::new(target),
             server: Some(Arc::new(server)),

@@ -9,7 +9,6 @@ use crate::conversation::{Nonce, Resources};
 use crate::load::{Cell, Isolate, Limits, Target};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
 use crate::scenario::model::{Replies, Scenario};
-use crate::units::Tokens;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +81,8 @@ impl Planned {
                     target: Arc::clone(target),
                     load: Arc::from(format!("sessions={}", self.sessions)),
                     resources: Arc::clone(resources),
+                    // 0 is the unit of the whole run.
+                    units: 1 + cells.len() as u64 * (u64::from(self.repeats) + 1),
                     repeats: self.repeats,
                     sessions: self.sessions,
                 }));
@@ -147,13 +148,14 @@ fn facts(target: &Target) -> TargetFacts {
         lifetime_ms: target
             .lifetime
             .and_then(|span| u64::try_from(span.as_millis()).ok()),
-        tolerance: Tokens(0),
-        price: None,
+        tolerance: target.tolerance.tokens,
+        tolerance_permille: target.tolerance.permille,
+        price: target.price.clone(),
     }
 }
 
 /// The nonce that was given, or one drawn from the system.
-fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
+pub(in crate::cli) fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
     match given {
         Some(text) => Nonce::parse(text).ok_or_else(|| {
             Failure::wrong(

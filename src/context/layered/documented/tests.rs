@@ -1,7 +1,9 @@
 use super::*;
 use crate::chat::{Content, Family, Text};
 use crate::context::testing::{Talk, flat, flat_with_markers, moment, round, strategy, text};
-use crate::context::view::{Attachment, CompactionMode, NodeId, Note, ToolOutput, Vault};
+use crate::context::view::{
+    Attachment, CompactionMode, Link, NodeId, Note, Subagent, ToolOutput, Vault,
+};
 use jiff::Timestamp;
 
 fn note(path: &str, body: &str) -> Note {
@@ -353,7 +355,7 @@ fn at_most_four_blocks_are_marked_and_l1_and_l2_are_two_of_them() {
 fn a_tool_loop_grows_and_is_gone_with_the_next_question() {
     let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
     let prompt = talk.send_with(&mut *it, "one", |turn| {
-        turn.rounds = vec![round(1), round(2)]
+        turn.rounds = vec![round(1), round(2)];
     });
     assert_eq!(prompt.messages.len(), 5);
     talk.reply("done");
@@ -396,6 +398,16 @@ fn an_l1_that_changes_without_its_sources_is_reported() {
 }
 
 #[test]
+fn without_instructions_the_library_is_sent_all_the_same() {
+    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+    talk.now.system = Text::default();
+    ask(&mut talk, &mut *it, "one", vec![attached("a.md", "Alpha")]);
+    let second = ask(&mut talk, &mut *it, "two", vec![attached("a.md", "Alpha")]);
+    let heading = Phrases::default().get("library_heading").to_owned();
+    assert!(system(&second).starts_with(&heading) && system(&second).contains("Alpha"));
+}
+
+#[test]
 fn an_option_that_is_not_read_is_refused() {
     let setup = |options| Setup {
         options,
@@ -412,4 +424,55 @@ fn an_option_that_is_not_read_is_refused() {
         error.to_string(),
         "`layered` cannot render the option `window`"
     );
+}
+
+mod properties {
+    use super::*;
+    use proptest::prelude::{ProptestConfig, prop, prop_assert, proptest};
+    use proptest::strategy::Strategy as Generator;
+
+    /// What happens before a question: which notes are attached with which text,
+    /// and which source changes.
+    #[derive(Clone, Debug)]
+    struct Step {
+        notes: Vec<(u8, u8)>,
+        memory: bool,
+    }
+
+    fn step() -> impl Generator<Value = Step> {
+        let notes = prop::collection::vec((0..4_u8, 0..3_u8), 0..3);
+        (notes, prop::bool::weighted(0.2)).prop_map(|(notes, memory)| Step { notes, memory })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_system_prompt_only_grows_unless_a_source_changes(
+            steps in prop::collection::vec(step(), 1..9),
+        ) {
+            let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+            let mut before = String::new();
+            for (number, step) in steps.iter().enumerate() {
+                if step.memory {
+                    talk.remember("turn", &number.to_string());
+                }
+                let notes = step.notes.iter().map(|(path, text)| {
+                    attached(&format!("n{path}.md"), &format!("text {text}"))
+                });
+                let notes: Vec<Attachment> = notes.collect();
+                let prompt = ask(&mut talk, &mut *it, &format!("q{number}"), notes.clone());
+                let now = system(&prompt);
+                prop_assert!(step.memory || now.starts_with(&before), "{now}");
+                prop_assert!(talk.plan.warnings.is_empty(), "{:?}", talk.plan.warnings);
+                let said = newest(&prompt);
+                for note in &notes {
+                    if let Attachment::Note { note, .. } = note {
+                        prop_assert!(said.contains(&*note.path), "{said}");
+                    }
+                }
+                before = now;
+            }
+        }
+    }
 }

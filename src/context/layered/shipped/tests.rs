@@ -1,8 +1,8 @@
-use super::super::session::{Answer, Attach, Session, Settings};
 use super::*;
-use crate::chat::Content;
+use crate::chat::{Block, Content};
+use crate::context::layered::session::{Answer, Attach, Session, Settings};
 use crate::context::testing::{Talk, flat, flat_with_markers, round, strategy, text};
-use crate::context::view::{Attachment, ToolOutput, Vault};
+use crate::context::view::{Attachment, Note, ToolOutput, Vault};
 use jiff::Timestamp;
 
 const BOTH: [&str; 2] = ["copilot-3.1", "copilot-4"];
@@ -36,7 +36,7 @@ fn vault(notes: &[(&str, &str)]) -> Vault {
 fn ask(talk: &mut Talk, it: &mut dyn Strategy, question: &str, notes: &[(&str, &str)]) -> Prompt {
     let attachments = notes.iter().map(|(path, body)| attached(path, body));
     let prompt = talk.send_with(it, question, |turn| {
-        turn.attachments = attachments.collect()
+        turn.attachments = attachments.collect();
     });
     talk.reply("ok");
     prompt
@@ -242,7 +242,7 @@ fn tools_in_front_double_a_question_without_context() {
             "{said}"
         );
         let found = talk.send_with(&mut *it, "two", |turn| {
-            turn.retrieved = Some(Text::from("FOUND"))
+            turn.retrieved = Some(Text::from("FOUND"));
         });
         assert!(texts(&found).last().unwrap().contains("FOUND\n\ntwo"));
     }
@@ -342,7 +342,8 @@ fn a_long_context_is_summarised_by_its_openings_and_says_so() {
     );
     let long = "word ".repeat(12_000);
     let prompt = ask(&mut talk, &mut *it, "one", &[("a.md", &long)]);
-    assert!(texts(&prompt)[1].contains("[SUMMARIZED]"));
+    let mark = Phrases::default().get("summarised_mark").to_owned();
+    assert!(texts(&prompt)[1].contains(&format!("<content>{mark}\n")));
     assert!(texts(&prompt)[1].len() < 3_000);
     assert_eq!(talk.plan.warnings.len(), 1);
 }
