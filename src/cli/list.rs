@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// List what can be named in scenarios and on the command line
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Which registry
     #[arg(value_enum)]
     what: What,

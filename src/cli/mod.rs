@@ -6,9 +6,11 @@
 mod builder;
 mod check;
 mod choice;
+mod counters;
 mod decode;
 mod exit;
 mod explain;
+mod fleet;
 mod list;
 mod output;
 mod outputs;

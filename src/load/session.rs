@@ -178,11 +178,11 @@ impl Session {
         texts.extend(output.clone());
         let mut usage = exchange.answer.usage.clone().unwrap_or_default();
         let zero = self.target().weigh(&mut usage);
-        let flags = if zero {
-            vec![Arc::from("absent_means_zero")]
-        } else {
-            Vec::new()
-        };
+        let zero = zero.then(|| Arc::from("absent_means_zero"));
+        let flags = zero
+            .into_iter()
+            .chain(words_flag(pending, exchange))
+            .collect();
         let record = RequestRecord {
             v: RECORD_VERSION,
             scenario: Arc::clone(&self.cell.scenario.name),
@@ -209,6 +209,7 @@ impl Session {
             scenario_ms: pending.scenario_ms,
             prompt: body.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
+            output_ids: exchange.answer.output_ids.as_deref().map(Arc::from),
             finish: exchange
                 .answer
                 .finish
@@ -320,7 +321,47 @@ impl From<Exchange> for Answered {
     }
 }
 
+/// Whether the answer of a turn that is asked for a fact holds it:
+/// `expected_words`, or `missing_words`. `None` where nothing was expected, the
+/// reply is scripted, or nothing was answered.
+fn words_flag(pending: &Pending, exchange: &Exchange) -> Option<Arc<str>> {
+    if !pending.live || pending.expect.is_empty() || exchange.outcome != Outcome::Ok {
+        return None;
+    }
+    let answer = exchange.answer.text.as_deref().unwrap_or_default();
+    let flag = if holds_all(answer, &pending.expect) {
+        "expected_words"
+    } else {
+        "missing_words"
+    };
+    Some(Arc::from(flag))
+}
+
+/// Whether `answer` holds every word, in whatever case.
+fn holds_all(answer: &str, words: &[String]) -> bool {
+    let answer = answer.to_lowercase();
+    let held = |word: &String| answer.contains(&word.to_lowercase());
+    words.iter().all(held)
+}
+
 fn texts_of(messages: &[PlacedMessage]) -> Vec<Text> {
     let spans = messages.iter().flat_map(|message| &message.spans);
     spans.map(|placed| placed.span.text.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_holds_words_in_whatever_case_and_all_of_them() {
+        let words = ["Bluebird".to_owned(), "March".to_owned()];
+        for (answer, expected) in [
+            ("It is called bluebird, due 1 March.", true),
+            ("It is called Bluebird.", false),
+            ("", false),
+        ] {
+            assert_eq!(holds_all(answer, &words), expected, "{answer}");
+        }
+    }
 }

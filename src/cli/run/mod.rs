@@ -5,6 +5,7 @@ mod plan;
 mod progress;
 
 use super::choice::{Configurations, Files};
+use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
@@ -26,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Drive scenarios against a target and measure what its prefix cache gives
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 
@@ -129,7 +130,8 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
         idle: place.idle(),
         stop: stop.clone(),
     });
-    let ending = all_cells(&cells, &runner, &progress).await;
+    let mut watch = Watch::begin(&place.target, &arguments.aim.metrics, &client).await;
+    let ending = all_cells(&cells, &runner, &progress, &mut watch).await;
     drop(runner);
     progress.clear();
     let done = finish::Done {
@@ -138,6 +140,7 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
         target: &place.target,
         client: &client,
         ending,
+        watch,
     };
     let exit = done.finish(&arguments, &dir).await;
     place.close().await;
@@ -146,7 +149,12 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
 
 /// Runs the cells one after the other. A cell that fails does not stop the
 /// others, unless it was refused in a way that all of them would be.
-async fn all_cells(cells: &[Arc<Cell>], runner: &Runner, progress: &Progress) -> Ending {
+async fn all_cells(
+    cells: &[Arc<Cell>],
+    runner: &Runner,
+    progress: &Progress,
+    watch: &mut Option<Watch>,
+) -> Ending {
     let mut any_ok = false;
     let mut failure = None;
     for cell in cells {
@@ -154,6 +162,9 @@ async fn all_cells(cells: &[Arc<Cell>], runner: &Runner, progress: &Progress) ->
         let ended = runner.run(cell).await;
         any_ok |= progress.any_ok();
         progress.end(u64::from(cell.repeats));
+        if let Some(watch) = watch {
+            watch.mark(&cell.name()).await;
+        }
         match ended {
             Ok(()) => {}
             Err(CellEnd::Stopped) => return Ending::Interrupted,

@@ -81,6 +81,8 @@ impl Planned {
                     target: Arc::clone(target),
                     load: Arc::from(format!("sessions={}", self.sessions)),
                     resources: Arc::clone(resources),
+                    // 0 is the unit of the whole run.
+                    units: 1 + cells.len() as u64 * (u64::from(self.repeats) + 1),
                     repeats: self.repeats,
                     sessions: self.sessions,
                 }));
