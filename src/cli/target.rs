@@ -9,7 +9,7 @@ use crate::chat::Family;
 use crate::load::{Engine, Key, Secret, Target};
 use crate::provider::Dialect;
 use crate::record::PublicUrl;
-use crate::transport::Client;
+use crate::transport::{Client, Header};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -191,6 +191,10 @@ impl Aim {
         target.tools_first =
             target.engine == Engine::Other && dialect.family() != Family::Compatible;
         target.salted = self.isolate_by.salted(target.engine == Engine::Vllm);
+        if target.engine == Engine::LlamaCpp {
+            // It announces to keep a connection and closes it behind a long answer.
+            target.headers.push(Header::plain("connection", "close"));
+        }
         if self.output_ids {
             name_output(&mut target);
         }
