@@ -9,7 +9,7 @@ use crate::chat::Family;
 use crate::load::{Engine, Key, Secret, Target};
 use crate::provider::Dialect;
 use crate::record::PublicUrl;
-use crate::transport::Client;
+use crate::transport::{Client, Header};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(super) struct Aim {
     pub(super) wire: Option<String>,
 
     /// Environment variable that holds the key [default: the target's own, else
-    /// PREFIXBENCH_API_KEY]
+    /// `PREFIXBENCH_API_KEY`]
     #[arg(long, value_name = "NAME")]
     pub(super) key_env: Option<String>,
 
@@ -55,7 +55,7 @@ pub(super) struct Aim {
     #[arg(long, value_name = "SECONDS")]
     pub(super) lifetime: Option<u64>,
 
-    /// A local tokenizer.json (with its tokenizer_config.json beside it) to count tokens with
+    /// A local tokenizer.json (with its `tokenizer_config.json` beside it) to count tokens with
     #[arg(long, value_name = "FILE")]
     pub(super) tokenizer: Option<std::path::PathBuf>,
 
@@ -131,7 +131,7 @@ impl Aim {
     /// The embedded server at `url`, whose cache works as `cache`.
     pub(super) fn embedded(
         &self,
-        url: String,
+        url: &str,
         cache: Model,
         lifetime: Option<Duration>,
     ) -> Result<Target, Failure> {
@@ -144,7 +144,7 @@ impl Aim {
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
-            ..Target::at("embedded", &url, dialect)
+            ..Target::at("embedded", url, dialect)
         })
     }
 
@@ -191,6 +191,10 @@ impl Aim {
         target.tools_first =
             target.engine == Engine::Other && dialect.family() != Family::Compatible;
         target.salted = self.isolate_by.salted(target.engine == Engine::Vllm);
+        if target.engine == Engine::LlamaCpp {
+            // It announces to keep a connection and closes it behind a long answer.
+            target.headers.push(Header::plain("connection", "close"));
+        }
         if self.output_ids {
             name_output(&mut target);
         }
@@ -426,5 +430,37 @@ mod tests {
             Some("http://localhost:1/v1")
         );
         assert_eq!(name_of("http://127.0.0.1:8000/v1"), "127.0.0.1:8000");
+    }
+
+    #[test]
+    fn ids_of_answers_are_asked_for_where_a_field_for_it_is_known() {
+        let cases = [
+            (Engine::Vllm, "openai-chat", true),
+            (Engine::Vllm, "anthropic", false),
+            (Engine::Other, "openai-chat", false),
+        ];
+        for (engine, name, asked) in cases {
+            let mut target = Target::at("t", "http://h/v1", crate::provider::find(name).unwrap());
+            target.engine = engine;
+            name_output(&mut target);
+            let field = target.extra.get("return_tokens_as_token_ids");
+            assert_eq!(field.is_some(), asked, "{engine:?} {name}");
+        }
+    }
+
+    #[test]
+    fn a_flag_decides_what_keeps_conversations_apart() {
+        let cases = [
+            (IsolateBy::Auto, [false, true]),
+            (IsolateBy::Salt, [true, true]),
+            (IsolateBy::Nonce, [false, false]),
+        ];
+        for (by, expected) in cases {
+            assert_eq!(
+                [false, true].map(|known| by.salted(known)),
+                expected,
+                "{by:?}"
+            );
+        }
     }
 }
