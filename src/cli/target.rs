@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Where requests go.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(super) struct Aim {
     /// Base URL with its version part (`http://127.0.0.1:8000/v1`) [default: the embedded server]
     #[arg(long, value_name = "URL")]
@@ -48,9 +48,9 @@ pub(super) struct Aim {
     #[arg(long, value_name = "FILE")]
     pub(super) tokenizer: Option<std::path::PathBuf>,
 
-    /// Profile of the embedded server
-    #[arg(long, default_value = "vllm", conflicts_with = "target")]
-    pub(super) profile: String,
+    /// Profile of the embedded server [default: vllm]
+    #[arg(long, conflicts_with = "target")]
+    pub(super) profile: Option<String>,
 }
 
 impl Aim {

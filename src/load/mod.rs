@@ -12,12 +12,14 @@
 
 mod cell;
 mod isolation;
+mod order;
 mod session;
 mod target;
 mod writer;
 
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
 pub use isolation::{Isolate, Isolation};
+pub use order::{Order, Round, Size, rounds};
 pub use session::Measured;
 pub use target::{Engine, Secret, Target};
 pub use writer::{ToWriter, Writer};

@@ -11,12 +11,13 @@ use crate::tokens::SharedEncoder;
 use crate::transport::Client;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A run whose last answer is in.
 pub(super) struct Done<'a> {
     pub(super) writer: Writer,
     pub(super) manifest: &'a Manifest,
-    pub(super) target: &'a Target,
+    pub(super) targets: &'a [Arc<Target>],
     pub(super) client: &'a Client,
     pub(super) ending: Ending,
 }
@@ -27,15 +28,13 @@ impl Done<'_> {
         let measured = self.writer.take().await;
         tell_warnings(&measured);
         let (records, spans) = kept(measured);
-        let encoder =
-            tokens::encoder(&given.aim, self.target, self.client, &records, &spans).await?;
-        let found = computed(
-            self.manifest,
-            self.target,
-            &records,
-            &spans,
-            encoder.as_ref(),
-        );
+        let mut found = Vec::new();
+        for target in self.targets {
+            let client = self.client;
+            let encoder = tokens::encoder(&given.aim, target, client, &records, &spans).await?;
+            let of_target = computed(self.manifest, target, &records, &spans, encoder.as_ref());
+            found.extend(of_target);
+        }
         self.writer.bounds(found.clone()).await;
         let manifest = self
             .writer

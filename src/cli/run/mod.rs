@@ -1,5 +1,7 @@
 //! `run`: drives scenarios against a target.
 
+mod chosen;
+mod dry;
 mod finish;
 mod plan;
 mod progress;
@@ -9,12 +11,15 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::settings::Settings;
 use super::target::{Aim, no_client};
-use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
+use crate::load::{
+    Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, Writer,
+};
 use crate::record::{Ending, RunWriter, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
-use plan::Planned;
+use plan::{EMBEDDED, Planned};
 use progress::Progress;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,13 +38,21 @@ pub struct Arguments {
     #[command(flatten)]
     aim: Aim,
 
+    /// A plan file; flags and variables go before what it says
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+
     /// Conversations per scenario and configuration [default: 1]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
 
-    /// Conversations at once [default: 1]
-    #[arg(long, value_name = "N")]
-    sessions: Option<usize>,
+    /// Conversations at once [default: 1]; several, separated by commas, are a load level each
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    sessions: Vec<usize>,
+
+    /// In which order cells and their conversations are run [default: given]
+    #[arg(long, value_enum)]
+    order: Option<Order>,
 
     /// What starts on a cold cache [default: conversation]
     #[arg(long, value_enum)]
@@ -73,6 +86,10 @@ pub struct Arguments {
     #[arg(long)]
     no_text: bool,
 
+    /// Print what would be run and what to expect of it; send nothing
+    #[arg(long)]
+    dry_run: bool,
+
     /// Say nothing while it runs
     #[arg(long, short)]
     quiet: bool,
@@ -92,15 +109,25 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     runtime.block_on(drive(arguments))
 }
 
-async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
+async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
     let mut settings = Settings::of_process();
-    let mut planned = Planned::new(&arguments, &mut settings)?;
+    let plan = chosen::plan(&mut arguments, &mut settings)?;
+    let planned = Planned::new(&arguments, plan, &mut settings)?;
+    if arguments.dry_run {
+        return dry::run(&arguments, &planned);
+    }
+    dry::within_limits(&arguments, &planned)?;
     let client = Client::new(&ClientSettings::default(), Instant::now()).map_err(no_client)?;
     let client = Arc::new(client);
-    let place = Place::find(&arguments, &client, planned.seed).await?;
-    let cells = planned.cells(&place.target);
-    let manifest = planned.manifest(&arguments, settings, &place.target);
-    let dir = plan::folder(&arguments, &planned.scenarios, &manifest);
+    let mut places = Vec::new();
+    for name in &planned.targets {
+        places.push(Place::find(&arguments.aim, &planned, name, &client).await?);
+    }
+    let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
+    let cells = planned.cells(&targets)?;
+    let rounds = planned.rounds(&cells, &mut settings);
+    let manifest = planned.manifest(&arguments, settings, &targets);
+    let dir = plan::folder(&arguments, &planned, &manifest);
     let run = RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)?;
     let stop = CancellationToken::new();
     stop_on_signals(&stop);
@@ -112,40 +139,64 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
         Box::new(move |record| told.record(record)),
         stop.clone(),
     );
-    let runner = Runner::new(RunnerSetup {
-        client: Arc::clone(&client),
-        isolate: planned.isolate,
-        nonce: planned.nonce,
-        limits: planned.limits,
-        records: writer.sender(),
-        idle: place.idle(),
-        stop: stop.clone(),
+    let runners = places.iter().map(|place| {
+        let setup = RunnerSetup {
+            client: Arc::clone(&client),
+            isolate: planned.isolate,
+            nonce: planned.nonce,
+            limits: planned.limits,
+            records: writer.sender(),
+            idle: place.idle(),
+            stop: stop.clone(),
+        };
+        (Arc::clone(&place.target.name), Runner::new(setup))
     });
-    let ending = all_cells(&cells, &runner, &progress).await;
-    drop(runner);
+    let runners = runners.collect();
+    let ending = all_rounds(&rounds, &cells, &runners, &progress).await;
+    drop(runners);
     progress.clear();
     let done = finish::Done {
         writer,
         manifest: &manifest,
-        target: &place.target,
+        targets: &targets,
         client: &client,
         ending,
     };
     let exit = done.finish(&arguments, &dir).await;
-    place.close().await;
+    for place in places {
+        place.close().await;
+    }
     exit
 }
 
-/// Runs the cells one after the other. A cell that fails does not stop the
-/// others, unless it was refused in a way that all of them would be.
-async fn all_cells(cells: &[Arc<Cell>], runner: &Runner, progress: &Progress) -> Ending {
+/// Runs the rounds one after the other. A cell that fails has no further rounds
+/// and does not stop the others, unless it was refused in a way that all of them
+/// would be.
+async fn all_rounds(
+    rounds: &[Round],
+    cells: &[Arc<Cell>],
+    runners: &BTreeMap<Arc<str>, Runner>,
+    progress: &Progress,
+) -> Ending {
     let mut any_ok = false;
+    let mut failed = BTreeSet::new();
     let mut failure = None;
-    for cell in cells {
+    for Round {
+        cell: index,
+        repeats,
+    } in rounds
+    {
+        let cell = &cells[*index];
+        let Some(runner) = runners.get(&cell.target.name) else {
+            continue;
+        };
+        if failed.contains(index) {
+            continue;
+        }
         progress.begin(&cell.name());
-        let ended = runner.run(cell).await;
+        let ended = runner.run(cell, repeats).await;
         any_ok |= progress.any_ok();
-        progress.end(u64::from(cell.repeats));
+        progress.end(repeats.len() as u64);
         match ended {
             Ok(()) => {}
             Err(CellEnd::Stopped) => return Ending::Interrupted,
@@ -153,6 +204,7 @@ async fn all_cells(cells: &[Arc<Cell>], runner: &Runner, progress: &Progress) ->
                 output::warn(&format!("{}: {end}", cell.name()));
                 let hopeless = matches!(end, CellEnd::Refused { .. }) && !any_ok;
                 failure.get_or_insert(end.to_string());
+                failed.insert(index);
                 if hopeless {
                     break;
                 }
@@ -169,19 +221,26 @@ struct Place {
 }
 
 impl Place {
-    async fn find(arguments: &Arguments, client: &Client, seed: u64) -> Result<Self, Failure> {
-        if let Some(url) = &arguments.aim.target {
-            let target = arguments.aim.remote(url, client).await?;
+    async fn find(
+        aim: &Aim,
+        planned: &Planned,
+        name: &str,
+        client: &Client,
+    ) -> Result<Self, Failure> {
+        if name != EMBEDDED {
+            let target = aim.remote(name, client).await?;
             return Ok(Self {
                 target: Arc::new(target),
                 server: None,
             });
         }
-        let profile = super::serve::profile(&arguments.aim.profile)?;
+        let (profile, cache, lifetime) = planned.embedded(aim)?;
         let options = server::Options {
             profile,
-            seed,
+            seed: planned.seed,
             model: "embedded".to_owned(),
+            cache_model: Some(cache.clone()),
+            lifetime,
             ..server::Options::default()
         };
         let server = Server::start(options).await.map_err(|error| {
@@ -191,10 +250,7 @@ impl Place {
                 None,
             )
         })?;
-        let model = super::target::parse_model(profile.model)?;
-        let target = arguments
-            .aim
-            .embedded(server.url(), model, profile.lifetime)?;
+        let target = aim.embedded(server.url(), cache, lifetime)?;
         Ok(Self {
             target: Arc::new(target),
             server: Some(Arc::new(server)),
