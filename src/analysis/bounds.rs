@@ -100,7 +100,7 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
 
 /// Whether a request can have left something in the cache: it may have reached
 /// the engine, whatever became of its answer. A bound is an upper one.
-fn may_be_held(record: &RequestRecord) -> bool {
+pub fn may_be_held(record: &RequestRecord) -> bool {
     record.stamps.sent_us.is_some()
         && match record.outcome {
             Outcome::Ok

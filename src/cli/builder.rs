@@ -15,7 +15,7 @@ const MAX_LINE: u64 = 64 << 20;
 const KEPT_LINES: usize = 5;
 
 /// A running builder: one process a conversation, ended when it is dropped.
-pub struct Process {
+pub(super) struct Process {
     child: Child,
     requests: Option<SyncSender<String>>,
     lines: Receiver<std::io::Result<String>>,
@@ -29,7 +29,11 @@ impl Process {
     /// # Errors
     ///
     /// A sentence that names the program, where it cannot be started.
-    pub fn start(command: &[String], folder: &Path, timeout: Duration) -> Result<Self, String> {
+    pub(super) fn start(
+        command: &[String],
+        folder: &Path,
+        timeout: Duration,
+    ) -> Result<Self, String> {
         let [program, arguments @ ..] = command else {
             return Err("command is empty".to_owned());
         };

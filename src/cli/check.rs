@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Validate scenario and plan files
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 }

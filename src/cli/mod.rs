@@ -9,11 +9,15 @@ mod choice;
 mod decode;
 mod exit;
 mod explain;
+mod fleet;
 mod list;
 mod output;
 mod outputs;
+mod planned;
 mod predict;
 mod predicted;
+mod prices;
+mod probe;
 mod render;
 mod report;
 mod requests;
@@ -23,6 +27,7 @@ mod schema;
 mod serve;
 mod settings;
 mod target;
+mod targets;
 mod tokens;
 
 pub use exit::{Exit, Failure};
@@ -51,6 +56,7 @@ enum Command {
     List(list::Arguments),
     Serve(serve::Arguments),
     Decode(decode::Arguments),
+    Probe(probe::Arguments),
 }
 
 /// Runs the program on these arguments and says with which code it ends.
@@ -64,7 +70,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let ended = match parsed.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Render(arguments) => render::run(&arguments),
-        Command::Predict(arguments) => predict::run(&arguments),
+        Command::Predict(arguments) => predict::run(arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
@@ -72,6 +78,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::List(arguments) => list::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Decode(arguments) => decode::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
     };
     match ended {
         Ok(exit) => exit.code(),

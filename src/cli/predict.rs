@@ -2,11 +2,14 @@
 
 use super::choice::{Configurations, Files};
 use super::exit::{Exit, Failure};
+use super::fleet;
 use super::output;
+use super::planned;
 use super::predicted::{Model, Predicted, predicted};
 use super::requests::Form;
 use super::target::parse_model;
 use super::{resources, tokens};
+use crate::scenario::plan::Plan;
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Share, Tokens};
 use comfy_table::{CellAlignment, Table, presets};
@@ -14,9 +17,9 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Compute what a cache could return for every request, without a server
+/// Compute what a cache could return for every request of scenarios or a plan, without a server
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 
@@ -26,12 +29,15 @@ pub struct Arguments {
     #[command(flatten)]
     form: Form,
 
-    /// How the cache works (see `list cache-models`)
-    #[arg(long, value_name = "MODEL", default_value = "blocks:16")]
-    cache_model: String,
+    #[command(flatten)]
+    fleet: fleet::Arguments,
+
+    /// How the cache works (see `list cache-models`) [default: the plan's, else blocks:16]
+    #[arg(long, value_name = "MODEL")]
+    cache_model: Option<String>,
 
     /// How long an unused cache entry lives, in seconds of the scenario's time
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "capacity")]
     lifetime: Option<u64>,
 
     /// A local tokenizer.json to count tokens with [default: the embedded server's]
@@ -80,8 +86,39 @@ struct Sums {
     breaks: usize,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let cache = parse_model(&arguments.cache_model)?;
+/// Without `--cache-model` and a plan that states one.
+const USUAL_CACHE: &str = "blocks:16";
+
+/// Takes from a plan what the flags leave open.
+fn follow(arguments: &mut Arguments) -> Result<Option<Plan>, Failure> {
+    let Arguments {
+        files,
+        configurations,
+        ..
+    } = arguments;
+    let Some(plan) = planned::take(None, files, configurations)? else {
+        return Ok(None);
+    };
+    if arguments.configurations.names.is_empty() {
+        arguments.configurations.names = match plan.setting("config") {
+            [] => planned::usual(Some(&plan)),
+            names => names.to_vec(),
+        };
+    }
+    let first = |name| plan.setting(name).first();
+    if arguments.cache_model.is_none() {
+        let own = plan.embedded.cache.as_ref().map(ToString::to_string);
+        arguments.cache_model = first("cache-model").cloned().or(own);
+    }
+    let lifetime = first("lifetime").and_then(|text| text.parse().ok());
+    let own = plan.embedded.lifetime.map(|span| span.as_secs());
+    arguments.lifetime = arguments.lifetime.or(lifetime).or(own);
+    Ok(Some(plan))
+}
+
+pub(super) fn run(mut arguments: Arguments) -> Result<Exit, Failure> {
+    let plan = follow(&mut arguments)?;
+    let cache = parse_model(arguments.cache_model.as_deref().unwrap_or(USUAL_CACHE))?;
     let encoder: SharedEncoder = match &arguments.tokenizer {
         Some(path) => tokens::local(path)?,
         None => embedded(),
@@ -94,8 +131,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         encoder: &encoder,
         lifetime_ms,
     };
+    let scenarios = arguments.files.load_all()?;
+    let fleets = match &plan {
+        Some(plan) => arguments.fleet.following(plan),
+        None => vec![arguments.fleet],
+    };
+    if fleets.iter().any(fleet::Arguments::asked_for) {
+        let played = fleet::Played {
+            scenarios: &scenarios,
+            configurations: &arguments.configurations,
+            form: &arguments.form,
+            model: &model,
+        };
+        let jsonl = arguments.format == Format::Jsonl;
+        for fleet in &fleets {
+            fleet::run(fleet, &played, jsonl)?;
+        }
+        return Ok(Exit::Done);
+    }
     let mut rows = Vec::new();
-    for scenario in arguments.files.load_all()? {
+    for scenario in scenarios {
         for name in arguments.configurations.chosen() {
             let configuration = arguments.configurations.find(&name, &scenario)?;
             let chosen = [configuration.clone()];

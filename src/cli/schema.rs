@@ -6,7 +6,7 @@ use crate::scenario::{plan, schema_text};
 
 /// Print the JSON schema of scenario files (`scenarios/schema.json`)
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The schema of plan files instead (`scenarios/plans/schema.json`)
     #[arg(long)]
     plan: bool,

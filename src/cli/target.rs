@@ -3,22 +3,32 @@
 use super::exit::{Exit, Failure};
 use super::output;
 use super::requests::{dialect, family};
+use super::targets::Entry;
 use crate::cache::Model;
 use crate::chat::Family;
-use crate::load::{Engine, Secret, Target};
+use crate::load::{Engine, Key, Secret, Target};
 use crate::provider::Dialect;
 use crate::record::PublicUrl;
 use crate::transport::Client;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Where requests go.
-#[derive(Clone, clap::Args)]
+#[derive(Clone, Default, clap::Args)]
 pub(super) struct Aim {
-    /// Base URL with its version part (`http://127.0.0.1:8000/v1`) [default: the embedded server]
-    #[arg(long, value_name = "URL")]
+    /// Base URL with its version part (`http://127.0.0.1:8000/v1`), or a name of the targets file or
+    /// of a preset (`list targets`) [default: the embedded server]
+    #[arg(long, value_name = "URL|NAME")]
     pub(super) target: Option<String>,
+
+    /// Targets by name [default: targets.yaml beside the scenario or in this folder]
+    #[arg(long, value_name = "FILE")]
+    pub(super) targets: Option<std::path::PathBuf>,
+
+    /// Prices in place of those that come with the program
+    #[arg(long, value_name = "FILE")]
+    pub(super) prices: Option<std::path::PathBuf>,
 
     /// Model [default: the first that the target lists]
     #[arg(long)]
@@ -32,9 +42,10 @@ pub(super) struct Aim {
     #[arg(long)]
     pub(super) wire: Option<String>,
 
-    /// Environment variable that holds the key
-    #[arg(long, value_name = "NAME", default_value = "PREFIXBENCH_API_KEY")]
-    pub(super) key_env: String,
+    /// Environment variable that holds the key [default: the target's own, else
+    /// PREFIXBENCH_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    pub(super) key_env: Option<String>,
 
     /// How the target's cache works (`blocks:16`) [default: as the target says, where it does]
     #[arg(long, value_name = "MODEL")]
@@ -63,13 +74,11 @@ impl Aim {
         dialect(self.dialect.as_deref().unwrap_or("openai-chat"))
     }
 
-    fn key(&self) -> Option<Secret> {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the command line reads the environment"
-        )]
-        let key = std::env::var(&self.key_env).ok()?;
-        (!key.trim().is_empty()).then(|| Secret::new(&key))
+    /// The key that a flag names; for a target without an entry, the usual one.
+    fn key(&self, entry: Option<&Entry>) -> Option<Key> {
+        let usual = entry.is_none().then_some("PREFIXBENCH_API_KEY");
+        let key = variable(self.key_env.as_deref().or(usual)?)?;
+        (!key.trim().is_empty()).then(|| Key::fixed(Secret::new(&key)))
     }
 
     fn family(&self, dialect: &dyn Dialect, engine: Engine) -> Result<Family, Failure> {
@@ -91,40 +100,54 @@ impl Aim {
     ) -> Result<Target, Failure> {
         let dialect = self.dialect()?;
         Ok(Target {
-            name: Arc::from("embedded"),
-            url,
-            dialect,
             model: Arc::from(self.model.as_deref().unwrap_or("embedded")),
-            key: None,
-            extra: Map::new(),
             wire: self.family(dialect, Engine::Embedded)?.wire(),
             engine: Engine::Embedded,
             salted: true,
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
+            ..Target::at("embedded", &url, dialect)
         })
+    }
+
+    /// The target that `entry` states, with what the flags say in its place.
+    pub(super) async fn named(&self, entry: &Entry, client: &Client) -> Result<Target, Failure> {
+        entry
+            .aim(self)
+            .found(entry.url(), Some(entry), client)
+            .await
     }
 
     /// The target at the URL that was given, as far as a few free questions tell.
     pub(super) async fn remote(&self, url: &str, client: &Client) -> Result<Target, Failure> {
+        self.found(url, None, client).await
+    }
+
+    async fn found(
+        &self,
+        url: &str,
+        entry: Option<&Entry>,
+        client: &Client,
+    ) -> Result<Target, Failure> {
         let url = checked_url(url)?;
         let dialect = self.dialect()?;
-        let key = self.key();
+        let key = self.key(entry);
         let mut target = Target {
-            name: Arc::from(name_of(&url)),
-            url,
-            dialect,
-            model: Arc::from(""),
             key,
-            extra: Map::new(),
-            wire: dialect.family().wire(),
-            engine: Engine::Other,
-            salted: false,
             tools_first: dialect.family() != Family::Compatible,
             cache: self.cache_model()?,
             lifetime: self.lifetime.map(Duration::from_secs),
+            ..Target::at(name_of(&url), &url, dialect)
         };
+        if let Some(entry) = entry {
+            entry.before(&mut target, &variable)?;
+        }
+        target.refresh_key().await.map_err(|error| {
+            let help =
+                "the command runs through the shell and must print the key, and nothing else";
+            Failure::wrong(format!("target `{}`: {error}", target.name), help)
+        })?;
         let models = listed_models(&target, client).await;
         target.engine = engine(models.as_ref());
         target.wire = self.family(dialect, target.engine)?.wire();
@@ -134,6 +157,9 @@ impl Aim {
         target.model = self.chosen_model(models.as_ref())?;
         if target.cache.is_none() {
             target.cache = known_cache(&target, client).await;
+        }
+        if let Some(entry) = entry {
+            entry.after(&mut target);
         }
         Ok(target)
     }
@@ -161,7 +187,16 @@ pub(super) fn parse_model(text: &str) -> Result<Model, Failure> {
     })
 }
 
-fn checked_url(url: &str) -> Result<String, Failure> {
+/// An environment variable.
+pub(super) fn variable(name: &str) -> Option<String> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the command line reads the environment"
+    )]
+    std::env::var(name).ok()
+}
+
+pub(super) fn checked_url(url: &str) -> Result<String, Failure> {
     let wrong = |why: &str| {
         Failure::wrong(
             format!("`{}` is no target: {why}", PublicUrl::new(url)),
@@ -188,9 +223,9 @@ fn checked_url(url: &str) -> Result<String, Failure> {
 }
 
 /// Host and port: what a person calls the target by.
-fn name_of(url: &str) -> String {
+fn name_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split('/').next().unwrap_or(rest).to_owned()
+    rest.split('/').next().unwrap_or(rest)
 }
 
 /// What `GET /models` says; `None` where the server has no such list.

@@ -24,7 +24,7 @@ pub enum ToWriter {
 }
 
 /// Called for every record, on the writer's thread.
-pub type OnRecord = Box<dyn FnMut(&RequestRecord) + Send>;
+pub(super) type OnRecord = Box<dyn FnMut(&RequestRecord) + Send>;
 
 /// A running writer.
 pub struct Writer {

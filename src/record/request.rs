@@ -198,7 +198,8 @@ pub struct RequestRecord {
     /// HTTP status.
     pub status: Option<u16>,
     /// What else must be known to trust it (`after_failure`, `retried`,
-    /// `beyond_lifetime`, `above_bound`, `contaminated`).
+    /// `beyond_lifetime`, `above_bound`, `contaminated`), and whether a live answer
+    /// held what was asked for (`expected_words`, `missing_words`).
     pub flags: Vec<Arc<str>>,
     /// What went wrong, for a person.
     pub error: Option<String>,

@@ -48,6 +48,13 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             percent(share.fraction()),
         ));
     }
+    if found.asked > 0 {
+        notes.push(format!(
+            "{} of {} held the words that the scenario expects",
+            found.asked - found.missing_words,
+            count(found.asked, "live answer"),
+        ));
+    }
     notes.extend(results.warnings.iter().cloned());
     notes
 }
@@ -92,8 +99,8 @@ fn counts(results: &Results) -> impl Iterator<Item = String> {
             found.after_failure,
             "that came after a failed turn of the same conversation",
         ),
-        (found.retried, "that were retries"),
-        (found.late, "sent more than 10 ms after they were due"),
+        (found.retried, "sent again after a failure"),
+        (found.late, "sent more than 10 ms late"),
     ];
     cases
         .into_iter()

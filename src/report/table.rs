@@ -1,9 +1,12 @@
 //! The table of configurations, as columns; a form of output takes those that
 //! it has room for.
 
-use super::words::{UNKNOWN, dollars, latency, mean_tokens, percent, tokens};
+use super::words::{UNKNOWN, dollars, latency, mean_tokens, percent, tokens, wrapped};
 use crate::analysis::{BreakTotal, Results, Total};
 use crate::units::grouped;
+
+/// Letters in a line of the main break.
+const MAIN_BREAK: usize = 22;
 
 /// A column: what stands above it, its cells, and how soon it is given up where
 /// there is no room (0: never).
@@ -106,7 +109,11 @@ fn main_break(results: &Results, total: &Total) -> String {
         return UNKNOWN.to_owned();
     };
     if main.cause.contains(main.origin.as_str()) {
-        return main.cause.to_string();
+        return wrapped(&main.cause, MAIN_BREAK, "");
     }
-    format!("{}\n({})", main.origin, main.cause)
+    format!(
+        "{}\n{}",
+        main.origin,
+        wrapped(&format!("({})", main.cause), MAIN_BREAK, "")
+    )
 }

@@ -7,14 +7,14 @@
 use super::Arguments;
 use super::plan::{EMBEDDED, Planned};
 use crate::analysis::cost::{bill, bill_uncached};
-use crate::analysis::prices::Catalogue;
 use crate::cache::Model;
 use crate::chat::{Family, Usage, UsageOrigin};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::predicted::{self, Predicted, predicted};
 use crate::cli::requests::Form;
-use crate::cli::target::parse_model;
-use crate::cli::{output, tokens};
+use crate::cli::target::{Aim, parse_model};
+use crate::cli::{output, prices, targets, tokens};
+use crate::load::Target;
 use crate::record::{Price, PublicUrl, WallTime};
 use crate::server::Speed;
 use crate::tokens::{SharedEncoder, embedded};
@@ -181,16 +181,15 @@ fn rows(given: &Arguments, planned: &Planned) -> Result<Vec<Row>, Failure> {
 
 impl Assumed {
     fn of(target: &str, given: &Arguments, planned: &Planned) -> Result<Self, Failure> {
-        let aim = &given.aim;
-        let mut form = Form {
+        let form = |aim: &Aim| Form {
             dialect: aim.dialect.clone(),
             wire: aim.wire.clone(),
             model: aim.model.clone().unwrap_or_default(),
             max_tokens: planned.limits.max_tokens,
         };
-        let stated = aim.cache_model()?;
         if target == EMBEDDED {
-            let (_, cache, lifetime) = planned.embedded(aim)?;
+            let (_, cache, lifetime) = planned.embedded(&given.aim)?;
+            let mut form = form(&given.aim);
             let openai = matches!(form.dialect.as_deref(), None | Some("openai-chat"));
             if form.wire.is_none() && openai {
                 form.wire = Some(Family::Compatible.as_str().to_owned());
@@ -198,23 +197,41 @@ impl Assumed {
             }
             return Ok(Self {
                 form,
-                cache: stated.unwrap_or(cache),
+                cache: given.aim.cache_model()?.unwrap_or(cache),
                 lifetime,
                 speed: Some(Speed::default()),
                 price: None,
             });
         }
-        let catalogue = Catalogue::shipped();
-        let price = catalogue.find(&form.model, &WallTime::now().date());
+        let aim = Aim {
+            target: Some(target.to_owned()),
+            ..given.aim.clone()
+        };
+        let entry = targets::named(&aim, &given.files.scenarios)?;
+        let aim = entry.as_ref().map_or(aim.clone(), |entry| entry.aim(&aim));
+        let form = form(&aim);
+        let (dialect, _) = form.resolve()?;
+        let mut stated = Target {
+            model: Arc::from(form.model.as_str()),
+            cache: aim.cache_model()?,
+            lifetime: aim.lifetime.map(Duration::from_secs),
+            ..Target::at(target, target, dialect)
+        };
+        if let Some(entry) = &entry {
+            entry.after(&mut stated);
+        }
+        let catalogue = prices::catalogue(aim.prices.as_deref())?;
+        let own = entry.as_ref().and_then(targets::Entry::prices);
+        let price = prices::of(&stated, own, &catalogue, &WallTime::now().date())?;
         Ok(Self {
-            price: price.cloned(),
             form,
-            cache: match stated {
+            cache: match stated.cache {
                 Some(cache) => cache,
                 None => parse_model(UNSTATED)?,
             },
-            lifetime: aim.lifetime.map(Duration::from_secs),
+            lifetime: stated.lifetime,
             speed: None,
+            price,
         })
     }
 }

@@ -1,24 +1,20 @@
 //! What follows the last answer: bounds, tables, the verdict.
 
-use super::{Arguments, not_written};
+use super::{Arguments, Place, not_written};
 use crate::analysis::bounds::{Inputs, bounds};
-use crate::analysis::{Results, Samples};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::{output, outputs, tokens};
 use crate::load::{Measured, Target, Writer};
 use crate::record::{BoundRecord, Ending, Manifest, Outcome, RequestRecord, SpanStore};
 use crate::tokens::SharedEncoder;
-use crate::transport::Client;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A run whose last answer is in.
 pub(super) struct Done<'a> {
     pub(super) writer: Writer,
     pub(super) manifest: &'a Manifest,
-    pub(super) targets: &'a [Arc<Target>],
-    pub(super) client: &'a Client,
+    pub(super) places: &'a [Place],
     pub(super) ending: Ending,
 }
 
@@ -29,22 +25,18 @@ impl Done<'_> {
         tell_warnings(&measured);
         let (records, spans) = kept(measured);
         let mut found = Vec::new();
-        for target in self.targets {
-            let client = self.client;
+        for Place { target, client, .. } in self.places {
             let encoder = tokens::encoder(&given.aim, target, client, &records, &spans).await?;
             let of_target = computed(self.manifest, target, &records, &spans, encoder.as_ref());
             found.extend(of_target);
         }
-        self.writer.bounds(found.clone()).await;
-        let manifest = self
-            .writer
+        self.writer.bounds(found).await;
+        self.writer
             .finish(self.ending.clone())
             .await
             .map_err(not_written)?;
         if !given.no_report {
-            let samples = Samples::of(&manifest, &records, &found);
-            let results = Results::new(&manifest, &samples, Vec::new());
-            outputs::write(dir, &results, &records, &found)?;
+            let results = outputs::rebuild(dir, None)?;
             output::data(&outputs::terminal(&results))?;
         }
         output::tell(&format!("records: {}", dir.display()));

@@ -9,14 +9,17 @@ mod progress;
 use super::choice::{Configurations, Files};
 use super::exit::{Exit, Failure};
 use super::output;
+use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, no_client};
+use super::target::{Aim, no_client, variable};
+use super::targets;
 use crate::load::{
     Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, Writer,
 };
-use crate::record::{Ending, RunWriter, WriteError};
+use crate::record::{Ending, RunWriter, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
+pub(super) use plan::nonce;
 use plan::{EMBEDDED, Planned};
 use progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Drive scenarios against a target and measure what its prefix cache gives
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 
@@ -117,11 +120,10 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
         return dry::run(&arguments, &planned);
     }
     dry::within_limits(&arguments, &planned)?;
-    let client = Client::new(&ClientSettings::default(), Instant::now()).map_err(no_client)?;
-    let client = Arc::new(client);
+    let started = Instant::now();
     let mut places = Vec::new();
     for name in &planned.targets {
-        places.push(Place::find(&arguments.aim, &planned, name, &client).await?);
+        places.push(Place::find(&arguments, &planned, name, started).await?);
     }
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     let cells = planned.cells(&targets)?;
@@ -141,7 +143,7 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
     );
     let runners = places.iter().map(|place| {
         let setup = RunnerSetup {
-            client: Arc::clone(&client),
+            client: Arc::clone(&place.client),
             isolate: planned.isolate,
             nonce: planned.nonce,
             limits: planned.limits,
@@ -158,8 +160,7 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
     let done = finish::Done {
         writer,
         manifest: &manifest,
-        targets: &targets,
-        client: &client,
+        places: &places,
         ending,
     };
     let exit = done.finish(&arguments, &dir).await;
@@ -170,16 +171,16 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
 }
 
 /// Runs the rounds one after the other. A cell that fails has no further rounds
-/// and does not stop the others, unless it was refused in a way that all of them
-/// would be.
+/// and does not stop the others, unless it was refused in a way that all of its
+/// target would be.
 async fn all_rounds(
     rounds: &[Round],
     cells: &[Arc<Cell>],
     runners: &BTreeMap<Arc<str>, Runner>,
     progress: &Progress,
 ) -> Ending {
-    let mut any_ok = false;
-    let mut failed = BTreeSet::new();
+    let (mut failed, mut answered, mut hopeless) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut failure = None;
     for Round {
         cell: index,
@@ -187,27 +188,29 @@ async fn all_rounds(
     } in rounds
     {
         let cell = &cells[*index];
-        let Some(runner) = runners.get(&cell.target.name) else {
+        let target = &cell.target.name;
+        let Some(runner) = runners.get(target) else {
             continue;
         };
-        if failed.contains(index) {
+        if failed.contains(index) || hopeless.contains(target) {
             continue;
         }
         progress.begin(&cell.name());
         let ended = runner.run(cell, repeats).await;
-        any_ok |= progress.any_ok();
+        if progress.any_ok() {
+            answered.insert(target);
+        }
         progress.end(repeats.len() as u64);
         match ended {
             Ok(()) => {}
             Err(CellEnd::Stopped) => return Ending::Interrupted,
             Err(end) => {
                 output::warn(&format!("{}: {end}", cell.name()));
-                let hopeless = matches!(end, CellEnd::Refused { .. }) && !any_ok;
+                if matches!(end, CellEnd::Refused { .. }) && !answered.contains(target) {
+                    hopeless.insert(target);
+                }
                 failure.get_or_insert(end.to_string());
                 failed.insert(index);
-                if hopeless {
-                    break;
-                }
             }
         }
     }
@@ -217,24 +220,43 @@ async fn all_rounds(
 /// Where requests go, and the embedded server where that is it.
 struct Place {
     target: Arc<Target>,
+    client: Arc<Client>,
     server: Option<Arc<Handle>>,
 }
 
 impl Place {
     async fn find(
-        aim: &Aim,
+        given: &Arguments,
         planned: &Planned,
         name: &str,
-        client: &Client,
+        started: Instant,
     ) -> Result<Self, Failure> {
+        let catalogue = prices::catalogue(given.aim.prices.as_deref())?;
+        let today = WallTime::now().date();
         if name != EMBEDDED {
-            let target = aim.remote(name, client).await?;
+            let aim = Aim {
+                target: Some(name.to_owned()),
+                ..given.aim.clone()
+            };
+            let entry = targets::named(&aim, &given.files.scenarios)?;
+            let routes = match &entry {
+                Some(entry) => entry.client(&variable)?,
+                None => ClientSettings::default(),
+            };
+            let client = Client::new(&routes, started).map_err(no_client)?;
+            let mut target = match &entry {
+                Some(entry) => aim.named(entry, &client).await?,
+                None => aim.remote(name, &client).await?,
+            };
+            let stated = entry.as_ref().and_then(targets::Entry::prices);
+            target.price = prices::of(&target, stated, &catalogue, &today)?;
             return Ok(Self {
                 target: Arc::new(target),
+                client: Arc::new(client),
                 server: None,
             });
         }
-        let (profile, cache, lifetime) = planned.embedded(aim)?;
+        let (profile, cache, lifetime) = planned.embedded(&given.aim)?;
         let options = server::Options {
             profile,
             seed: planned.seed,
@@ -250,9 +272,13 @@ impl Place {
                 None,
             )
         })?;
-        let target = aim.embedded(server.url(), cache, lifetime)?;
+        let client = Client::new(&ClientSettings::default(), started).map_err(no_client)?;
+        let mut target = given.aim.embedded(server.url(), cache, lifetime)?;
+        target.salted &= profile.habit.knows_salt();
+        target.price = prices::of(&target, None, &catalogue, &today)?;
         Ok(Self {
             target: Arc::new(target),
+            client: Arc::new(client),
             server: Some(Arc::new(server)),
         })
     }

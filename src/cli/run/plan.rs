@@ -2,11 +2,10 @@
 
 use super::Arguments;
 use crate::cache::Model;
-use crate::cli::choice::DEFAULT_CONFIGURATIONS;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
 use crate::cli::target::{Aim, parse_model};
-use crate::cli::{resources, serve};
+use crate::cli::{planned, resources, serve};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
 use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target};
@@ -15,7 +14,6 @@ use crate::scenario::model::{Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
 use crate::server::{PROFILES, Profile};
-use crate::units::Tokens;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
@@ -55,10 +53,8 @@ impl Planned {
         settings: &mut Settings,
     ) -> Result<Self, Failure> {
         let scenarios = given.files.load_all()?;
-        let own = plan.iter().flat_map(|plan| plan.configurations.keys());
-        let usual = DEFAULT_CONFIGURATIONS.iter().map(|name| (*name).to_owned());
-        let default = usual.chain(own.cloned()).collect();
-        let names = settings.list("config", &given.configurations.names, default)?;
+        let usual = planned::usual(plan.as_ref());
+        let names = settings.list("config", &given.configurations.names, usual)?;
         let chosen = chosen(given, &scenarios, &names)?;
         let targets = targets(given, settings)?;
         let embedded = targets.iter().any(|target| target == EMBEDDED);
@@ -317,13 +313,14 @@ fn facts(target: &Target) -> TargetFacts {
         lifetime_ms: target
             .lifetime
             .and_then(|span| u64::try_from(span.as_millis()).ok()),
-        tolerance: Tokens(0),
-        price: None,
+        tolerance: target.tolerance.tokens,
+        tolerance_permille: target.tolerance.permille,
+        price: target.price.clone(),
     }
 }
 
 /// The nonce that was given, or one drawn from the system.
-fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
+pub(in crate::cli) fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
     match given {
         Some(text) => Nonce::parse(text).ok_or_else(|| {
             Failure::wrong(

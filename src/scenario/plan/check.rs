@@ -1,9 +1,9 @@
 //! From the grammar's types to a checked plan.
 
 use super::grammar::{FleetFile, IsolateFile, LimitsFile, OrderFile, PlanFile, RoutingFile};
-use super::model::{Embedded, Fleet, Limits, Plan, PlannedScenario, Routing};
+use super::model::{Embedded, Fleet, Limits, Plan, PlannedScenario};
 use super::values::ScenarioEntry;
-use crate::cache::Model;
+use crate::cache::{Model, Routing};
 use crate::chat::Family;
 use crate::provider;
 use crate::scenario::check::Check;
@@ -53,7 +53,13 @@ pub(super) fn plan(
     let embedded = walk.embedded(file)?;
     let limits = walk.limits(&file.limits)?;
     let rules = walk.rules(&file.rules)?;
-    let fleet = file.fleet.as_ref().map(|fleet| walk.fleet(&fleet.value));
+    let fleet = file.fleet.as_ref().map(|fleet| {
+        if file.lifetime.is_some() {
+            let said = "is predicted without a lifetime";
+            return walk.wrong(&fleet.place, "`fleet`", said);
+        }
+        walk.fleet(&fleet.value)
+    });
     Ok(Plan {
         name,
         about: Arc::from(file.about.as_deref().unwrap_or_default().trim()),

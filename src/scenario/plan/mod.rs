@@ -14,7 +14,7 @@ mod model;
 mod schema;
 mod values;
 
-pub use model::{Embedded, Fleet, Limits, Plan, PlannedScenario, Routing};
+pub use model::{Embedded, Fleet, Limits, Plan, PlannedScenario};
 pub use schema::{schema, schema_text};
 
 use super::error::ScenarioError;

@@ -2,7 +2,7 @@
 
 use super::super::error::{Mistake, ScenarioError};
 use super::super::load::yaml::Source;
-use crate::cache::Model;
+use crate::cache::{Model, Routing};
 use crate::chat::Digest;
 use crate::scenario::model::ConfigurationSpec;
 use crate::units::{Money, Tokens};
@@ -69,28 +69,6 @@ pub struct Limits {
     pub tokens: Option<Tokens>,
     /// Cost with nothing cached and every answer as long as allowed.
     pub cost: Option<Money>,
-}
-
-/// How a request finds its server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Routing {
-    /// One server after the other.
-    RoundRobin,
-    /// All requests of a conversation to one server.
-    Sticky,
-    /// To the server that holds most of the prompt.
-    Prefix,
-}
-
-impl Routing {
-    /// The word in files and flags.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::RoundRobin => "round-robin",
-            Self::Sticky => "sticky",
-            Self::Prefix => "prefix",
-        }
-    }
 }
 
 /// A fleet of servers.

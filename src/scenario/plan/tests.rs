@@ -1,6 +1,7 @@
 //! The grammar of plans, and what a person sees who gets one wrong.
 
 use super::*;
+use crate::cache::Routing;
 use crate::scenario::load::shown;
 use crate::units::{Money, Tokens};
 use std::fs;
@@ -64,8 +65,7 @@ fn everything_that_a_plan_can_say_is_read() {
          retries: 0\n\
          seed: 7\n\
          limits: {requests: 100, tokens: 1000000, usd: 2.5}\n\
-         rules: [' cached_share > 0.5 ']\n\
-         fleet: {sessions: 64, capacity: 100000, replicas: 4, routing: [round-robin, prefix]}\n",
+         rules: [' cached_share > 0.5 ']\n",
     )
     .expect("valid");
     let settings: Vec<String> = plan
@@ -83,9 +83,19 @@ fn everything_that_a_plan_can_say_is_read() {
     assert_eq!(plan.limits.tokens, Some(Tokens(1_000_000)));
     assert_eq!(plan.limits.cost, Some(Money(2_500_000_000_000)));
     assert_eq!(plan.rules, ["cached_share > 0.5"]);
+}
+
+#[test]
+fn a_fleet_is_read() {
+    let plan = loaded(
+        "plan: fleet\nscenarios: [chat.yaml]\n\
+         fleet: {sessions: 64, capacity: 100000, replicas: 4, routing: [round-robin, prefix]}\n",
+    )
+    .expect("valid");
     let fleet = plan.fleet.expect("a fleet");
     assert_eq!(fleet.routing, [Routing::RoundRobin, Routing::Prefix]);
     assert_eq!((fleet.sessions, fleet.replicas), (64, 4));
+    assert_eq!(fleet.capacity, Tokens(100_000));
 }
 
 #[test]
@@ -173,6 +183,10 @@ fn what_makes_no_sense_is_refused() {
             "did you mean `sticky`?",
         ),
         ("fleet: {sessions: 1}", "is missing"),
+        (
+            "lifetime: 5m\nfleet: {sessions: 1, capacity: 10, replicas: 1, routing: sticky}",
+            "without a lifetime",
+        ),
         (
             "configurations: {dev: {base: inline}}",
             "built-in configuration `dev` exists already",

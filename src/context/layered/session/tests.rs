@@ -1,6 +1,8 @@
+mod rules;
+
 use super::*;
 use crate::context::layered::concat;
-use crate::context::layered::envelope::Layer;
+use crate::context::layered::envelope::{Layer, LayerId};
 use crate::context::layered::units::len16;
 use crate::context::view::Note;
 use jiff::Timestamp;
@@ -9,7 +11,9 @@ fn chat(release: Release, chain: ChainKind) -> Session {
     let book = r###"{
         "library_heading": "## L", "library_intro": "intro", "references_intro": "refs:",
         "references_outro": "see L", "query_label": "[Q]:", "tool_context_heading": "# T:",
-        "agent_guidance": "GUIDE", "agent_reasoning": "<!--R-->", "citation_reminder": "CITE"
+        "agent_guidance": "GUIDE", "agent_reasoning": "<!--R-->", "citation_reminder": "CITE",
+        "summarised_mark": "[MARK]", "note_unreadable": "LOST", "untitled": "NONE",
+        "prior_context_hint": "HINT", "no_selection": "NOTHING"
     }"###;
     let phrases = Arc::new(Phrases::with(book).unwrap());
     let mut chat = Session::new(release, chain, Settings::default(), phrases);
@@ -217,7 +221,7 @@ fn a_summarised_turn_holds_the_library_and_gives_it_back() {
     assert_eq!(serde_json::Value::Object(known), expected);
     let third = ask(&mut chat, "three", vec![note("long.md"), note("a.md")]);
     assert_eq!(ids(&third, LayerId::Previous), ["a.md", "long.md"]);
-    assert!(texts(&third)[0].contains("[SUMMARIZED]\nshort</content>"));
+    assert!(texts(&third)[0].contains("[MARK]\nshort</content>"));
     assert_eq!(ids(&third, LayerId::Turn), Vec::<String>::new());
 }
 

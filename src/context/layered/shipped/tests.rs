@@ -2,7 +2,7 @@ use super::*;
 use crate::chat::{Block, Content};
 use crate::context::layered::session::{Answer, Attach, Session, Settings};
 use crate::context::testing::{Talk, flat, flat_with_markers, round, strategy, text};
-use crate::context::view::{Attachment, ToolOutput, Vault};
+use crate::context::view::{Attachment, Note, ToolOutput, Vault};
 use jiff::Timestamp;
 
 const BOTH: [&str; 2] = ["copilot-3.1", "copilot-4"];
@@ -342,7 +342,8 @@ fn a_long_context_is_summarised_by_its_openings_and_says_so() {
     );
     let long = "word ".repeat(12_000);
     let prompt = ask(&mut talk, &mut *it, "one", &[("a.md", &long)]);
-    assert!(texts(&prompt)[1].contains("[SUMMARIZED]"));
+    let mark = Phrases::default().get("summarised_mark").to_owned();
+    assert!(texts(&prompt)[1].contains(&format!("<content>{mark}\n")));
     assert!(texts(&prompt)[1].len() < 3_000);
     assert_eq!(talk.plan.warnings.len(), 1);
 }
