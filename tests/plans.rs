@@ -290,6 +290,32 @@ fn two_targets_and_their_records_are_told_apart() {
 }
 
 #[test]
+fn a_fleet_loses_what_it_spreads_over_servers() {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let run = harness(&dir)
+        .arg("predict")
+        .arg(scenarios().join("plans/s23-routing.yaml"))
+        .args(["--format", "jsonl"])
+        .assert()
+        .success();
+    let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    let read = |routing: &str, configuration: &str| {
+        let lines = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        let mut of = lines.filter(|line: &Value| {
+            line["routing"] == routing && line["configuration"] == configuration
+        });
+        let line = of.next().expect("a line of this routing");
+        assert_eq!(line["replicas"].as_array().map(Vec::len), Some(4));
+        line["total"]["bound_tokens"].as_u64().expect("a number")
+    };
+    for configuration in ["dev", "append-only"] {
+        let sticky = read("sticky", configuration);
+        assert!(sticky > 2 * read("round-robin", configuration), "{text}");
+        assert_eq!(sticky, read("prefix", configuration), "{text}");
+    }
+}
+
+#[test]
 fn a_plan_is_checked_and_its_schema_printed() {
     let dir = workplace("plan: fine\nscenarios: [chat.yaml]\n");
     harness(&dir)
