@@ -212,8 +212,33 @@ fn a_dry_run_says_what_to_expect_and_sends_nothing() {
         .args(["run", "plan.yaml", "--dry-run"])
         .assert()
         .success();
-    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stdout), @"");
-    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @"");
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stdout), @r#"
+     SCENARIO  CONFIGURATION  TARGET                 SESSIONS  CONVERSATIONS  REQUESTS  PROMPT TOKENS  ACHIEVABLE
+     chat      dev            http://127.0.0.1:1/v1         1              3         6          1,182      32.5 %
+     chat      dev            http://127.0.0.1:1/v1         4              3         6          1,182      32.5 %
+
+    Nothing was sent. 2 cells, 12 requests, 2,364 prompt tokens, at most 192 output tokens.
+    Achievable: what a cache of the target's model (blocks:16 where it is not stated) can return to conversations that begin cold, one at a time.
+    Time: not known: the target's speed is not. Cost: at most 0.00783 USD, with nothing read from a cache and no request sent twice.
+    "#);
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @r#"
+    warning: the run would not begin: up to 0.00783 USD, and the limit is 0.00001
+    "#);
+    assert!(!dir.path().join("reports").exists());
+}
+
+#[test]
+fn a_dry_run_of_the_embedded_server_knows_its_time_and_costs_nothing() {
+    let dir = workplace("plan: dry\nscenarios: [chat.yaml]\nconfig: [dev]\n");
+    let run = harness(&dir)
+        .args(["run", "plan.yaml", "--dry-run"])
+        .assert()
+        .success();
+    let said = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    assert!(
+        said.contains("s on the embedded server. Cost: nothing."),
+        "{said}"
+    );
     assert!(!dir.path().join("reports").exists());
 }
 
@@ -239,7 +264,18 @@ fn what_is_wrong_with_a_plan_is_shown_where_it_stands_and_exits_with_2() {
         .assert()
         .code(2)
         .stdout("");
-    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @"");
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @r#"
+    scenario::value
+
+      × `profile` is no profile
+       ╭─[plan.yaml:3:21]
+     2 │ scenarios: [chat.yaml]
+     3 │ embedded: {profile: vlm}
+       ·                     ─┬─
+       ·                      ╰── here
+       ╰────
+      help: did you mean `vllm`?
+    "#);
     let run = harness(&dir)
         .args(["run", "chat.yaml", "plan.yaml", "--out", "run"])
         .assert()
@@ -300,7 +336,9 @@ fn a_fleet_loses_what_it_spreads_over_servers() {
         .success();
     let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
     let read = |routing: &str, configuration: &str| {
-        let lines = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"));
         let mut of = lines.filter(|line: &Value| {
             line["routing"] == routing && line["configuration"] == configuration
         });

@@ -8,10 +8,11 @@ use super::predicted::Model;
 use super::requests::{Form, Rendered, Requests};
 use super::resources;
 use crate::cache::{self, Fleet, FleetOptions, FleetPrompt, Replica, Routing, Sharing};
+use crate::chat::PlacedMessage;
 use crate::load::Isolate;
 use crate::scenario::model::Scenario;
 use crate::scenario::plan::Plan;
-use crate::tokens::{SharedEncoder, TemplateMessage};
+use crate::tokens::{Piece, SharedEncoder, TemplateMessage};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use std::num::NonZeroUsize;
@@ -23,6 +24,7 @@ const LISTED: usize = 8;
 
 /// What makes a prediction one of a fleet.
 #[derive(clap::Args)]
+#[group(id = "fleet")]
 #[command(next_help_heading = "Fleet")]
 pub(super) struct Arguments {
     /// Play so many copies of every scenario at once, turn by turn [default: 1]
@@ -217,25 +219,38 @@ fn play(name: &str, options: &FleetOptions, played: &Played<'_>) -> Result<Fleet
 }
 
 /// The prompt as tokens; the encoder remembers each distinct message.
+/// A message's text, and what the stretches of it are.
+fn pieces(message: &PlacedMessage) -> (String, Vec<Piece>) {
+    let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
+    let mut behind = None;
+    for placed in &message.spans {
+        text.push_str(&placed.span.text);
+        // Spans of one string follow one another without a byte between.
+        let goes_on = behind == Some((placed.part, placed.start));
+        behind = Some((placed.part, placed.end));
+        let (part, end) = (placed.part, text.len());
+        match pieces.last_mut().filter(|_| goes_on) {
+            Some(piece) => piece.end = end,
+            None => pieces.push(Piece { part, end }),
+        }
+    }
+    (text, pieces)
+}
+
 fn encoded(
     conversation: usize,
     rendered: &Rendered,
     encoder: &SharedEncoder,
 ) -> Result<FleetPrompt, Failure> {
     let messages = &rendered.body.messages;
-    let texts: Vec<String> = messages
-        .iter()
-        .map(|message| {
-            let texts = message.spans.iter().map(|placed| placed.span.text.as_str());
-            texts.collect()
-        })
-        .collect();
+    let parts: Vec<_> = messages.iter().map(pieces).collect();
     let shown: Vec<_> = messages
         .iter()
-        .zip(&texts)
-        .map(|(message, text)| TemplateMessage {
+        .zip(&parts)
+        .map(|(message, (text, pieces))| TemplateMessage {
             role: message.role.as_str(),
             text,
+            pieces,
         })
         .collect();
     let prompt = encoder

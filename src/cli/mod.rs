@@ -6,6 +6,7 @@
 mod builder;
 mod check;
 mod choice;
+mod counters;
 mod decode;
 mod exit;
 mod explain;

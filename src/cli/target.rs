@@ -59,9 +59,46 @@ pub(super) struct Aim {
     #[arg(long, value_name = "FILE")]
     pub(super) tokenizer: Option<std::path::PathBuf>,
 
+    /// What keeps conversations apart in the cache: salts where the server has them, else a nonce
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub(super) isolate_by: IsolateBy,
+
+    /// Ask for the token ids of answers too (vLLM): bounds are exact even where a text does not
+    /// tokenise to what was generated; always with live replies
+    #[arg(long)]
+    pub(super) output_ids: bool,
+
+    /// Address of an engine's counters, where it stands behind a gateway (again for several)
+    /// [default: the target's own /metrics]
+    #[arg(long, value_name = "URL")]
+    pub(super) metrics: Vec<String>,
+
     /// Profile of the embedded server [default: vllm]
     #[arg(long, conflicts_with = "target")]
     pub(super) profile: Option<String>,
+}
+
+/// What keeps one measurement's cache entries from another's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum IsolateBy {
+    /// By salt where the target is known to have salts, else by nonce.
+    #[default]
+    Auto,
+    /// By `cache_salt`: for vLLM behind a gateway that passes it through.
+    Salt,
+    /// By a nonce in the prompt.
+    Nonce,
+}
+
+impl IsolateBy {
+    /// Whether salts are sent to a target that is known to have them, or not to.
+    fn salted(self, known: bool) -> bool {
+        match self {
+            Self::Auto => known,
+            Self::Salt => true,
+            Self::Nonce => false,
+        }
+    }
 }
 
 impl Aim {
@@ -103,7 +140,7 @@ impl Aim {
             model: Arc::from(self.model.as_deref().unwrap_or("embedded")),
             wire: self.family(dialect, Engine::Embedded)?.wire(),
             engine: Engine::Embedded,
-            salted: true,
+            salted: self.isolate_by.salted(true),
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
@@ -153,7 +190,10 @@ impl Aim {
         target.wire = self.family(dialect, target.engine)?.wire();
         target.tools_first =
             target.engine == Engine::Other && dialect.family() != Family::Compatible;
-        target.salted = target.engine == Engine::Vllm;
+        target.salted = self.isolate_by.salted(target.engine == Engine::Vllm);
+        if self.output_ids {
+            name_output(&mut target);
+        }
         target.model = self.chosen_model(models.as_ref())?;
         if target.cache.is_none() {
             target.cache = known_cache(&target, client).await;
@@ -177,6 +217,17 @@ impl Aim {
                 "name one with --model; if the server is not up yet, start it first",
             )
         })
+    }
+}
+
+/// Asks for the ids of generated tokens, where the engine and its dialect have
+/// a field for it. `return_token_ids` would name those of the prompt as well,
+/// which takes longer than the first token.
+pub(super) fn name_output(target: &mut Target) {
+    if target.engine == Engine::Vllm && target.dialect.name() == "openai-chat" {
+        for field in ["logprobs", "return_tokens_as_token_ids"] {
+            target.extra.insert(field.to_owned(), Value::Bool(true));
+        }
     }
 }
 

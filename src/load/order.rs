@@ -142,13 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_orders_of_the_first_seed_stay_what_they_are() {
-        let order = rounds(Order::Shuffled, &[size(2, 1), size(3, 2), size(1, 1)], 1);
-        let shown: Vec<String> = order
-            .iter()
-            .map(|round| format!("{}:{:?}", round.cell, round.repeats))
-            .collect();
-        insta::assert_snapshot!(shown.join(" "), @"");
+    fn the_order_of_a_seed_stays_what_it_is() {
+        let cells = [size(2, 1), size(2, 1), size(2, 1)];
+        let order = rounds(Order::Shuffled, &cells, 1);
+        let cells: Vec<usize> = order.iter().map(|round| round.cell).collect();
+        assert_eq!(cells, [2, 0, 1, 2, 1, 0]);
     }
 
     proptest! {

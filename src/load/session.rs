@@ -209,6 +209,7 @@ impl Session {
             scenario_ms: pending.scenario_ms,
             prompt: body.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
+            output_ids: exchange.answer.output_ids.as_deref().map(Arc::from),
             finish: exchange
                 .answer
                 .finish

@@ -31,7 +31,7 @@ type Notes = Vec<String>;
 
 /// Find out with a few requests what a target reports and how its cache behaves
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(in crate::cli) struct Arguments {
     /// Base URL with its version part, or a name of the targets file or of a preset
     #[arg(value_name = "TARGET")]
     target: String,

@@ -377,8 +377,8 @@ fn bounds(whole: &Estimate) -> String {
     let cost = match whole.cost {
         Some(Money(0)) => "nothing".to_owned(),
         Some(cost) => format!(
-            "at most {:.2} USD, with nothing read from a cache and no request sent twice",
-            cost.usd()
+            "at most {} USD, with nothing read from a cache and no request sent twice",
+            cost.decimal()
         ),
         None => "not known: name a model that has a price with --model".to_owned(),
     };

@@ -2,12 +2,13 @@
 
 use super::{Arguments, Place, not_written};
 use crate::analysis::bounds::{Inputs, bounds};
+use crate::cli::counters::Watch;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::{output, outputs, tokens};
 use crate::load::{Measured, Target, Writer};
 use crate::record::{BoundRecord, Ending, Manifest, Outcome, RequestRecord, SpanStore};
 use crate::tokens::SharedEncoder;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A run whose last answer is in.
@@ -16,6 +17,8 @@ pub(super) struct Done<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) places: &'a [Place],
     pub(super) ending: Ending,
+    /// By the position of their place.
+    pub(super) watches: BTreeMap<usize, Watch>,
 }
 
 impl Done<'_> {
@@ -24,6 +27,12 @@ impl Done<'_> {
         let measured = self.writer.take().await;
         tell_warnings(&measured);
         let (records, spans) = kept(measured);
+        for (number, watch) in self.watches {
+            let target = &self.places[number].target.name;
+            let of_target = records.iter().filter(|record| record.target == *target);
+            let number = (self.places.len() > 1).then_some(number + 1);
+            watch.end(&of_target.collect::<Vec<_>>(), dir, number).await;
+        }
         let mut found = Vec::new();
         for Place { target, client, .. } in self.places {
             let encoder = tokens::encoder(&given.aim, target, client, &records, &spans).await?;

@@ -7,6 +7,7 @@ mod plan;
 mod progress;
 
 use super::choice::{Configurations, Files};
+use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
@@ -151,10 +152,22 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
             idle: place.idle(),
             stop: stop.clone(),
         };
-        (Arc::clone(&place.target.name), Runner::new(setup))
+        Runner::new(setup)
     });
-    let runners = runners.collect();
-    let ending = all_rounds(&rounds, &cells, &runners, &progress).await;
+    let runners: Vec<Runner> = runners.collect();
+    let mut watches = BTreeMap::new();
+    for (number, Place { target, client, .. }) in places.iter().enumerate() {
+        let watch = Watch::begin(target, &arguments.aim.metrics, client).await;
+        watches.extend(watch.map(|watch| (number, watch)));
+    }
+    let all = Rounds {
+        rounds: &rounds,
+        cells: &cells,
+        places: &places,
+        runners: &runners,
+        progress: &progress,
+    };
+    let ending = all.run(&mut watches).await;
     drop(runners);
     progress.clear();
     let done = finish::Done {
@@ -162,6 +175,7 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
         manifest: &manifest,
         places: &places,
         ending,
+        watches,
     };
     let exit = done.finish(&arguments, &dir).await;
     for place in places {
@@ -170,51 +184,57 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
     exit
 }
 
-/// Runs the rounds one after the other. A cell that fails has no further rounds
-/// and does not stop the others, unless it was refused in a way that all of its
-/// target would be.
-async fn all_rounds(
-    rounds: &[Round],
-    cells: &[Arc<Cell>],
-    runners: &BTreeMap<Arc<str>, Runner>,
-    progress: &Progress,
-) -> Ending {
-    let (mut failed, mut answered, mut hopeless) =
-        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    let mut failure = None;
-    for Round {
-        cell: index,
-        repeats,
-    } in rounds
-    {
-        let cell = &cells[*index];
-        let target = &cell.target.name;
-        let Some(runner) = runners.get(target) else {
-            continue;
-        };
-        if failed.contains(index) || hopeless.contains(target) {
-            continue;
-        }
-        progress.begin(&cell.name());
-        let ended = runner.run(cell, repeats).await;
-        if progress.any_ok() {
-            answered.insert(target);
-        }
-        progress.end(repeats.len() as u64);
-        match ended {
-            Ok(()) => {}
-            Err(CellEnd::Stopped) => return Ending::Interrupted,
-            Err(end) => {
-                output::warn(&format!("{}: {end}", cell.name()));
-                if matches!(end, CellEnd::Refused { .. }) && !answered.contains(target) {
-                    hopeless.insert(target);
+/// What is run, in order, and by whom.
+struct Rounds<'a> {
+    rounds: &'a [Round],
+    cells: &'a [Arc<Cell>],
+    places: &'a [Place],
+    /// One for each place.
+    runners: &'a [Runner],
+    progress: &'a Progress,
+}
+
+impl Rounds<'_> {
+    /// Runs the rounds one after the other. A cell that fails has no further rounds
+    /// and does not stop the others, unless it was refused in a way that all of its
+    /// target would be.
+    async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
+        let (mut failed, mut answered, mut hopeless) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut failure = None;
+        for round in self.rounds {
+            let cell = &self.cells[round.cell];
+            let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
+            let Some(place) = self.places.iter().position(of_cell) else {
+                continue;
+            };
+            if failed.contains(&round.cell) || hopeless.contains(&place) {
+                continue;
+            }
+            self.progress.begin(&cell.name());
+            let ended = self.runners[place].run(cell, &round.repeats).await;
+            if self.progress.any_ok() {
+                answered.insert(place);
+            }
+            self.progress.end(round.repeats.len() as u64);
+            if let Some(watch) = watches.get_mut(&place) {
+                watch.mark(&cell.name()).await;
+            }
+            match ended {
+                Ok(()) => {}
+                Err(CellEnd::Stopped) => return Ending::Interrupted,
+                Err(end) => {
+                    output::warn(&format!("{}: {end}", cell.name()));
+                    if matches!(end, CellEnd::Refused { .. }) && !answered.contains(&place) {
+                        hopeless.insert(place);
+                    }
+                    failure.get_or_insert(end.to_string());
+                    failed.insert(round.cell);
                 }
-                failure.get_or_insert(end.to_string());
-                failed.insert(index);
             }
         }
+        failure.map_or(Ending::Complete, Ending::Failed)
     }
-    failure.map_or(Ending::Complete, Ending::Failed)
 }
 
 /// Where requests go, and the embedded server where that is it.

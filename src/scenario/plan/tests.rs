@@ -73,7 +73,23 @@ fn everything_that_a_plan_can_say_is_read() {
         .iter()
         .map(|(name, values)| format!("{name}={}", values.join(" ")))
         .collect();
-    insta::assert_snapshot!(settings.join("\n"), @"");
+    insta::assert_snapshot!(settings.join("\n"), @r#"
+    cache-model=blocks:16,capacity=130
+    config=dev mine
+    dialect=anthropic
+    isolate=cell
+    lifetime=600
+    max-tokens=32
+    model=tiny
+    order=shuffled
+    profile=openai-old
+    repeat=5
+    retries=0
+    seed=7
+    sessions=1 8
+    target=embedded http://127.0.0.1:1/v1
+    wire=anthropic
+    "#);
     assert_eq!(plan.scenarios[0].weight, 3);
     assert_eq!(plan.configurations["mine"].options.timestamps, Some(true));
     assert_eq!(plan.embedded.lifetime, Some(Duration::from_hours(1)));
@@ -111,25 +127,68 @@ fn one_value_stands_for_a_list_of_one() {
 
 #[test]
 fn an_unknown_key_is_shown_with_the_one_that_was_meant() {
-    insta::assert_snapshot!(refusal("plan: p\nscenarios: [chat.yaml]\nrepeats: 3\n"), @"");
+    insta::assert_snapshot!(refusal("plan: p\nscenarios: [chat.yaml]\nrepeats: 3\n"), @r#"
+    scenario::unknown_key
+
+      × unknown key `repeats`
+       ╭─[plan.yaml:3:1]
+     2 │ scenarios: [chat.yaml]
+     3 │ repeats: 3
+       · ───┬───
+       ·    ╰── nothing reads this key
+       ╰────
+      help: did you mean `repeat`?
+    "#);
 }
 
 #[test]
 fn a_scenario_that_is_not_there_is_shown_where_it_stands() {
-    insta::assert_snapshot!(refusal("plan: p\nscenarios:\n  - chat.yaml\n  - chta.yaml\n"), @"");
+    insta::assert_snapshot!(refusal("plan: p\nscenarios:\n  - chat.yaml\n  - chta.yaml\n"), @r#"
+    scenario::file
+
+      × cannot read `chta.yaml`
+       ╭─[plan.yaml:4:5]
+     3 │   - chat.yaml
+     4 │   - chta.yaml
+       ·     ────┬────
+       ·         ╰── there is no such file
+       ╰────
+      help: files are looked for beside the file that names them
+    "#);
 }
 
 #[test]
 fn an_unknown_configuration_is_shown_where_it_stands() {
     insta::assert_snapshot!(
-        refusal("plan: p\nscenarios: [chat.yaml]\nconfig: [dev, turn-contxt]\n"), @""
+        refusal("plan: p\nscenarios: [chat.yaml]\nconfig: [dev, turn-contxt]\n"), @r#"
+    scenario::unknown_name
+
+      × unknown configuration `turn-contxt`
+       ╭─[plan.yaml:3:15]
+     2 │ scenarios: [chat.yaml]
+     3 │ config: [dev, turn-contxt]
+       ·               ─────┬─────
+       ·                    ╰── no configuration of this name here
+       ╰────
+      help: did you mean `turn-context`?
+    "#
     );
 }
 
 #[test]
 fn a_wrong_load_level_is_shown_where_it_stands() {
     insta::assert_snapshot!(
-        refusal("plan: p\nscenarios: [chat.yaml]\nsessions: [1, 8, many]\n"), @""
+        refusal("plan: p\nscenarios: [chat.yaml]\nsessions: [1, 8, many]\n"), @r#"
+    scenario::wrong_type
+
+      × expected a whole number, found `many`
+       ╭─[plan.yaml:3:18]
+     2 │ scenarios: [chat.yaml]
+     3 │ sessions: [1, 8, many]
+       ·                  ──┬─
+       ·                    ╰── here
+       ╰────
+    "#
     );
 }
 
