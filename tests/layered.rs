@@ -12,7 +12,7 @@
 
 mod layered_oracle;
 
-use layered_oracle::{Case, Folder, State};
+use layered_oracle::{Folder, State};
 use serde_json::Value;
 
 #[test]
@@ -83,26 +83,5 @@ fn first_difference(path: &str, expected: &Value, found: &Value) -> Option<Strin
         _ => Some(format!(
             "{path}:\n  expected {expected}\n  found    {found}"
         )),
-    }
-}
-
-#[test]
-fn the_layered_cases_cover_each_suite() {
-    let Some(folder) = Folder::find() else {
-        return;
-    };
-    let cases = folder.cases();
-    for suite in [
-        "engine",
-        "converter",
-        "parser",
-        "compaction",
-        "conversation",
-    ] {
-        let of_suite = |case: &&Case| case.suite == suite;
-        assert!(
-            cases.iter().any(|case| of_suite(&case)),
-            "no case of `{suite}`"
-        );
     }
 }

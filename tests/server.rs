@@ -84,7 +84,7 @@ fn text(seed: usize, tokens: usize) -> String {
 fn ids(messages: &[(&str, &str)]) -> Vec<u32> {
     let messages: Vec<_> = messages
         .iter()
-        .map(|&(role, text)| TemplateMessage { role, text })
+        .map(|&(role, text)| TemplateMessage::text(role, text))
         .collect();
     embedded().prompt(&messages)
 }
@@ -557,6 +557,11 @@ async fn a_fault_inside_a_stream_does_what_it_says() {
     let last = data(&failed).pop().expect("an event");
     assert!(parsed(&last)["error"]["message"].is_string());
     raw(Fault::Cut).await.expect_err("the connection breaks");
+    let server = faulty(Fault::Cut).await;
+    let mut body = streamed();
+    body["stream"] = json!(false);
+    let response = sent(post(&server, "/v1/chat/completions", &body)).await;
+    response.text().await.expect_err("half a body");
 }
 
 #[tokio::test]

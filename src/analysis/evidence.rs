@@ -41,6 +41,10 @@ pub struct Evidence {
     pub retried: u64,
     /// Sent more than [`LATE_ABOVE`] after their due time.
     pub late: u64,
+    /// Live answers that were asked for a fact; of these, without it.
+    pub asked: u64,
+    /// See [`Self::asked`].
+    pub missing_words: u64,
 }
 
 impl Evidence {
@@ -59,6 +63,7 @@ impl Evidence {
         let seen = Self {
             attempts: self.attempts,
             outcomes: self.outcomes.clone(),
+            asked: self.asked,
             ..Self::default()
         };
         *self == seen && self.failed_attempts() == 0
@@ -77,6 +82,9 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         if sample.outcome != Outcome::Ok {
             continue;
         }
+        let missing = u64::from(sample.has("missing_words"));
+        found.missing_words += missing;
+        found.asked += missing + u64::from(sample.has("expected_words"));
         match sample.origin {
             UsageOrigin::Absent => found.absent += 1,
             UsageOrigin::Contradictory => found.contradictory += 1,

@@ -374,7 +374,83 @@ fn naive(size: usize, drop: usize, earlier: &[Vec<u32>], ids: &[u32]) -> u64 {
     (most.saturating_sub(drop) * size) as u64
 }
 
+/// A small cache, simulated with lists and whole prefixes for keys; serial only.
+struct NaivePool {
+    size: usize,
+    /// What each block holds: the tokens from the start of the prompt to its end.
+    held: Vec<Option<Vec<u32>>>,
+    /// Since when each block holds it; of two copies the older is found.
+    since: Vec<usize>,
+    queue: Vec<usize>,
+    clock: usize,
+}
+
+impl NaivePool {
+    fn new(size: usize, capacity: usize) -> Self {
+        Self {
+            size,
+            held: vec![None; capacity - 1],
+            since: vec![0; capacity - 1],
+            queue: (0..capacity - 1).collect(),
+            clock: 0,
+        }
+    }
+
+    fn find(&self, prefix: &[u32]) -> Option<usize> {
+        let blocks = 0..self.held.len();
+        let found = blocks.filter(|&block| self.held[block].as_deref() == Some(prefix));
+        found.min_by_key(|&block| self.since[block])
+    }
+
+    fn send(&mut self, ids: &[u32], output: &[u32]) -> u64 {
+        let computed = [ids, &output[..output.len().saturating_sub(1)]].concat();
+        let mut mine = Vec::new();
+        while (mine.len() + 1) * self.size < ids.len() {
+            match self.find(&ids[..(mine.len() + 1) * self.size]) {
+                Some(block) => mine.push(block),
+                None => break,
+            }
+        }
+        self.queue.retain(|block| !mine.contains(block));
+        let read = mine.len() * self.size;
+        while mine.len() * self.size < computed.len() {
+            let block = self.queue.remove(0);
+            mine.push(block);
+            let full = computed.get(..mine.len() * self.size);
+            self.held[block] = full.map(<[u32]>::to_vec);
+            self.clock += 1;
+            self.since[block] = self.clock;
+        }
+        for &block in mine.iter().rev() {
+            if self.held[block].is_some() {
+                self.queue.push(block);
+            } else {
+                self.queue.insert(0, block);
+            }
+        }
+        read as u64
+    }
+}
+
 proptest! {
+    #[test]
+    fn a_small_cache_agrees_with_a_naive_simulator(
+        size in 1_usize..4,
+        spare in 0_usize..6,
+        prompts in proptest::collection::vec(
+            (proptest::collection::vec(0_u32..2, 1..10), proptest::collection::vec(0_u32..2, 0..5)),
+            1..25,
+        ),
+    ) {
+        // The longest request has room, as an engine makes sure of.
+        let capacity = 14_usize.div_ceil(size) + 1 + spare;
+        let mut cache = cache(&format!("blocks:{size},capacity={capacity}"));
+        let mut naive = NaivePool::new(size, capacity);
+        for (ids, output) in prompts {
+            prop_assert_eq!(ask(&mut cache, &ids, &output).0, naive.send(&ids, &output));
+        }
+    }
+
     #[test]
     fn blocks_agree_with_a_naive_simulator(
         size in 1_usize..5,

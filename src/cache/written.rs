@@ -121,7 +121,7 @@ impl<'a> Written<'a> {
 impl FromStr for Model {
     type Err = ModelError;
 
-    /// Reads a model as [`MODELS`] writes it; blanks around parts do not matter.
+    /// Reads a model as [`super::MODELS`] writes it; blanks around parts do not matter.
     fn from_str(text: &str) -> Result<Self, ModelError> {
         let written = Written::new(text);
         match written.name {

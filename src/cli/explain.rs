@@ -7,6 +7,7 @@ use super::predicted::{Model, predicted};
 use super::requests::Form;
 use super::resources;
 use super::target::parse_model;
+use crate::chat::UsageOrigin;
 use crate::record::{BoundRecord, RequestRecord, Run};
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Tokens, grouped};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 /// Say per turn where the prefix broke, in which source, which step did it, and what it cost
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Run folders, or scenario files (explained with no server)
     #[arg(required = true, value_name = "RUN or SCENARIO")]
     inputs: Vec<PathBuf>,
@@ -106,42 +107,122 @@ fn explain_scenarios(arguments: &Arguments, path: &Path) -> Result<(), Failure> 
     Ok(())
 }
 
+/// Tokens by which an unbroken prompt may fall short of its predecessor: the
+/// words with which a template asks for an answer.
+const SUFFIX: Tokens = Tokens(12);
+
 /// The turns of one conversation, a line each, and what the breaks cost in sum.
 fn explained(name: &str, requests: &[(&RequestRecord, &BoundRecord)]) -> String {
     let mut out = format!("{name}\n");
     let (mut lost, mut breaks) = (Tokens(0), 0);
+    let mut before = None;
     for (record, bound) in requests {
         for event in &record.events {
             let _infallible = writeln!(out, "        {} (line {})", event.label, event.line);
         }
-        let total = bound
-            .prompt
-            .map_or_else(|| "-".to_owned(), |tokens| grouped(tokens.0));
-        let kept = bound
-            .eligible
-            .map_or_else(|| "-".to_owned(), |tokens| grouped(tokens.0));
-        let _infallible = write!(
-            out,
-            "  {:>2}.{:<2} {total:>8} tokens, {kept:>8} repeat",
-            record.turn, record.request
-        );
-        match &bound.broke {
-            None => out.push_str("  goes on\n"),
-            Some(broke) => {
-                lost += broke.lost.unwrap_or_default();
-                let behind = broke
-                    .lost
-                    .map_or_else(|| "unknown".to_owned(), |lost| lost.to_string());
-                breaks += 1;
-                let _infallible = writeln!(
-                    out,
-                    "  BREAK in {} at byte {} because of {}: {behind} tokens lost behind it",
-                    broke.origin, broke.byte, broke.cause
-                );
-            }
+        if let Some(broke) = &bound.broke {
+            lost += broke.lost.unwrap_or_default();
+            breaks += 1;
         }
+        let _infallible = writeln!(
+            out,
+            "  {:>2}.{:<2} {:>8} tokens, {:>8} repeat{}  {}",
+            record.turn,
+            record.request,
+            shown(bound.prompt),
+            shown(bound.eligible),
+            counted(record, bound),
+            place(bound, before),
+        );
+        before = bound.prompt;
     }
     let plural = if breaks == 1 { "" } else { "s" };
     let _infallible = writeln!(out, "  {breaks} break{plural}, {lost} tokens lost\n");
     out
+}
+
+fn shown(tokens: Option<Tokens>) -> String {
+    tokens.map_or_else(|| "-".to_owned(), |tokens| grouped(tokens.0))
+}
+
+/// Where the prefix broke, or what the request goes on from. `before` is the
+/// size of the conversation's previous prompt.
+fn place(bound: &BoundRecord, before: Option<Tokens>) -> String {
+    if let Some(broke) = &bound.broke {
+        let behind = broke
+            .lost
+            .map_or_else(|| "unknown".to_owned(), |lost| lost.to_string());
+        return format!(
+            "BREAK in {} at byte {} because of {}: {behind} tokens lost behind it",
+            broke.origin, broke.byte, broke.cause
+        );
+    }
+    let Some(before) = before else {
+        return "first request".to_owned();
+    };
+    match (bound.prompt, bound.eligible) {
+        (Some(prompt), Some(eligible)) if eligible + SUFFIX < before.min(prompt) => format!(
+            "returns to an earlier prompt: {} tokens of the previous one do not repeat",
+            before.saturating_sub(eligible)
+        ),
+        _ => "goes on".to_owned(),
+    }
+}
+
+/// Of a request that was sent: what the server took from its cache, and what of
+/// the bound is missing. Empty where it was not sent or said nothing.
+fn counted(record: &RequestRecord, bound: &BoundRecord) -> String {
+    if record.usage.origin != UsageOrigin::Reported {
+        return String::new();
+    }
+    let Some(read) = record.usage.read else {
+        return String::new();
+    };
+    let missing = bound.bound.map(|bound| bound.saturating_sub(read));
+    match missing {
+        Some(missing) if missing > Tokens(0) => {
+            format!(", {:>8} read, {missing} missing", grouped(read.0))
+        }
+        _ => format!(", {:>8} read", grouped(read.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(prompt: u64, eligible: u64) -> BoundRecord {
+        BoundRecord {
+            v: 1,
+            conversation: Arc::from("c"),
+            turn: 2,
+            request: 1,
+            attempt: 1,
+            prompt: Some(Tokens(prompt)),
+            eligible: Some(Tokens(eligible)),
+            bound: Some(Tokens(eligible)),
+            cache_model: None,
+            tokenizer: None,
+            broke: None,
+            cost: None,
+            flags: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_request_without_a_break_says_what_it_goes_on_from() {
+        let cases = [
+            (bound(100, 0), None, "first request"),
+            (bound(200, 98), Some(100), "goes on"),
+            (bound(100, 100), Some(400), "goes on"),
+            (
+                bound(300, 98),
+                Some(250),
+                "returns to an earlier prompt: 152 tokens of the previous one do not repeat",
+            ),
+        ];
+        for (bound, before, expected) in cases {
+            assert_eq!(place(&bound, before.map(Tokens)), expected);
+        }
+    }
 }

@@ -2,15 +2,20 @@
 
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::context::{registry, strategy};
+use crate::context::{keeps, registry, strategy};
 use comfy_table::{ContentArrangement, Table, presets};
+use std::path::PathBuf;
 
 /// List what can be named in scenarios and on the command line
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Which registry
     #[arg(value_enum)]
     what: What,
+
+    /// With `targets`: the file [default: targets.yaml in this folder]
+    #[arg(long, value_name = "FILE")]
+    targets: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -29,6 +34,8 @@ enum What {
     Profiles,
     /// Charts of a report
     Charts,
+    /// Vendors, gateways and servers, and what is known of each
+    Targets,
 }
 
 /// What a registry says of itself: a header and its rows.
@@ -39,11 +46,11 @@ struct Listing {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let listing = match arguments.what {
-        What::Configurations => pairs(
-            strategy::STRATEGIES
-                .iter()
-                .map(|kind| (kind.name, kind.about)),
-        ),
+        What::Targets => {
+            output::data(&super::targets::listing(arguments.targets.as_deref())?)?;
+            return Ok(Exit::Done);
+        }
+        What::Configurations => configurations(),
         What::Dialects => pairs(
             crate::provider::DIALECTS
                 .iter()
@@ -75,6 +82,21 @@ fn pairs<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Listing {
         rows: entries
             .map(|(name, about)| vec![name.to_owned(), about.to_owned()])
             .collect(),
+    }
+}
+
+fn configurations() -> Listing {
+    let row = |kind: &strategy::StrategyKind| {
+        let keeps = keeps::keeps(kind.name).map(keeps::Keeps::shown);
+        vec![
+            kind.name.to_owned(),
+            keeps.unwrap_or_default(),
+            kind.about.to_owned(),
+        ]
+    };
+    Listing {
+        header: &["NAME", "KEEPS ALL FACTS", "WHAT IT IS"],
+        rows: strategy::STRATEGIES.iter().map(row).collect(),
     }
 }
 

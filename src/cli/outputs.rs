@@ -2,13 +2,14 @@
 
 use super::exit::{Exit, Failure};
 use crate::analysis::Results;
+use crate::analysis::prices::Catalogue;
 use crate::report::{self, Look, RebuildError};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
 /// Makes every derived file of the run in `dir` from its records, and gives its results.
-pub(super) fn rebuild(dir: &Path) -> Result<Results, Failure> {
-    report::rebuild(dir).map_err(|error| match error {
+pub(super) fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Failure> {
+    report::rebuild(dir, prices).map_err(|error| match error {
         RebuildError::Read(error) => super::report::unreadable(error),
         RebuildError::Model(error) => Failure::wrong(error, "the manifest of the run names it"),
         RebuildError::Write(error) => not_written(&error),

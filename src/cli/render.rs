@@ -1,5 +1,7 @@
 //! `render`: the requests that would be sent.
 
+mod text;
+
 use super::choice::{Configurations, Files};
 use super::exit::{Exit, Failure};
 use super::output;
@@ -8,13 +10,11 @@ use super::resources;
 use crate::chat::{Digest, PlacedMessage, PlacedSpan, Wire};
 use crate::provider::Dialect;
 use serde::Serialize;
-use std::collections::HashSet;
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// Print the requests that would be sent, without a server
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 
@@ -31,7 +31,8 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For reading: spans with origin, class, size and what is new
+    /// For reading: every span with layer or part, class, tokens, hash, and what became of it
+    /// since the request before
     Text,
     /// Request line, headers and body
     Http,
@@ -69,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let configuration = arguments.configurations.find(&name, &scenario)?;
             let chosen = [configuration.clone()];
             let files = resources::Files::read(&scenario, &chosen, &arguments.configurations)?;
-            let mut known = HashSet::new();
+            let mut reader = text::Reader::default();
             each_request(
                 &scenario,
                 &configuration,
@@ -85,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                     let text = match arguments.format {
                         Format::Jsonl => jsonl(&scenario.name, &name, dialect, wire, &rendered),
                         Format::Http => http(&arguments.form.model, dialect, &rendered),
-                        Format::Text => text(&scenario.name, &name, &rendered, &mut known),
+                        Format::Text => reader.read(&scenario.name, &name, &rendered),
                     };
                     output::data(&text)
                 },
@@ -144,56 +145,4 @@ fn http(model: &str, dialect: &dyn Dialect, rendered: &Rendered) -> String {
         rendered.body.text.len(),
         rendered.body.text,
     )
-}
-
-/// Longest excerpt of a span, in characters.
-const EXCERPT: usize = 72;
-
-fn text(
-    scenario: &str,
-    configuration: &str,
-    rendered: &Rendered,
-    known: &mut HashSet<Digest>,
-) -> String {
-    let pending = &rendered.pending;
-    let mut out = format!(
-        "{scenario} / {configuration}   turn {}.{}   {}   {} bytes\n",
-        pending.turn,
-        pending.request,
-        pending.purpose,
-        rendered.body.text.len()
-    );
-    for event in &pending.events {
-        let _infallible = writeln!(out, "  after: {} (line {})", event.label, event.line);
-    }
-    let mut seen = HashSet::new();
-    for message in &rendered.body.messages {
-        let _infallible = writeln!(out, "  [{}]", message.role.as_str());
-        for placed in &message.spans {
-            let digest = placed.span.text.digest();
-            let mark = if known.contains(&digest) { ' ' } else { '+' };
-            seen.insert(digest);
-            let _infallible = writeln!(
-                out,
-                "  {mark} {:<28} {:<12} {:>7} B  {}  {}",
-                placed.span.origin,
-                placed.span.class.as_str(),
-                placed.span.text.len(),
-                &digest.to_string()[..8],
-                excerpt(&placed.span.text),
-            );
-        }
-    }
-    known.extend(seen);
-    out.push('\n');
-    out
-}
-
-fn excerpt(text: &str) -> String {
-    let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if flat.chars().count() <= EXCERPT {
-        return flat;
-    }
-    let head: String = flat.chars().take(EXCERPT - 1).collect();
-    format!("{head}…")
 }

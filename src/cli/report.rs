@@ -1,21 +1,29 @@
 //! `report`: every table, chart and page again, from the records of a run.
 
 use super::exit::{Exit, Failure};
-use super::{output, outputs};
+use super::{output, outputs, prices};
 use crate::record::{BoundRecord, ReadError, RunContents};
 use std::path::PathBuf;
 
 /// Rebuild tables, charts and pages from the records of a run
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Run folders
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
+
+    /// Prices of the run's day in place of those that the run was made under
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let catalogue = arguments.prices.as_deref();
+    let catalogue = catalogue
+        .map(|file| prices::catalogue(Some(file)))
+        .transpose()?;
     for dir in &arguments.runs {
-        let results = outputs::rebuild(dir)?;
+        let results = outputs::rebuild(dir, catalogue.as_ref())?;
         output::data(&outputs::terminal(&results))?;
     }
     Ok(Exit::Done)

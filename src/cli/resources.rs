@@ -8,7 +8,7 @@ use crate::chat::Text;
 use crate::context::{Builder, Configuration, ContextError, Phrases, Setup};
 use crate::conversation::Resources;
 use crate::scenario::model::Scenario;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,10 @@ pub(super) struct Files {
     phrases: Arc<Phrases>,
     configurations: BTreeMap<String, Configuration>,
     bodies: BTreeMap<PathBuf, Arc<[Text]>>,
+    /// Folder of the scenario, where the commands that it names are started.
     folder: PathBuf,
+    /// Configurations whose command stands in the scenario and not on the command line.
+    own: BTreeSet<String>,
 }
 
 impl Files {
@@ -55,7 +58,11 @@ impl Files {
             .map(Path::to_owned)
             .unwrap_or_default();
         let phrases = Arc::new(phrases(given.phrases.as_deref())?);
+        let defined = scenario.configurations.iter();
+        let own = defined.filter(|(_, spec)| spec.options.external.is_some());
+        let own = own.map(|(name, _)| name.clone()).collect();
         Ok(Self {
+            own,
             phrases,
             configurations,
             bodies,
@@ -77,7 +84,13 @@ impl Resources for Files {
         let builder = match &options.external {
             Some(external) => {
                 let timeout = Duration::from_secs(external.timeout_s);
-                let process = Process::start(&external.command, &self.folder, timeout)
+                let here = Path::new(".");
+                let folder = if self.own.contains(&configuration.name) {
+                    &self.folder
+                } else {
+                    here
+                };
+                let process = Process::start(&external.command, folder, timeout)
                     .map_err(|said| ContextError::External { said })?;
                 Some(Box::new(process) as Box<dyn Builder>)
             }
@@ -133,8 +146,8 @@ fn read_bodies(path: &Path) -> Result<Arc<[Text]>, Failure> {
         return Err(Failure::new(Exit::WrongInput, message, None));
     }
     let text = fs::read_to_string(path).map_err(|error| unreadable("bodies", path, &error))?;
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    Ok(lines.map(Text::from).collect())
+    // Blank lines stay, so that a fault is told by the line of the file.
+    Ok(text.lines().map(Text::from).collect())
 }
 
 fn unreadable(what: &str, path: &Path, error: &std::io::Error) -> Failure {

@@ -28,6 +28,9 @@ pub struct Cell {
     pub load: Arc<str>,
     /// What strategies are started with.
     pub resources: Arc<dyn Resources>,
+    /// First of its unit numbers: that of the cell itself; its conversations
+    /// have those that follow. Different cells of a run share none.
+    pub units: u64,
     /// Number of conversations.
     pub repeats: u32,
     /// Conversations at once.
@@ -190,17 +193,9 @@ impl Runner {
     ) -> impl Future<Output = Result<(), CellEnd>> + Send + 'static {
         let setup = Arc::clone(&self.setup);
         async move {
-            let cell_name = cell.name();
-            let name: Arc<str> = Arc::from(format!("{cell_name}/{repeat}"));
+            let name: Arc<str> = Arc::from(format!("{}/{repeat}", cell.name()));
             let target = &cell.target;
-            let isolation = Isolation::of(
-                setup.isolate,
-                setup.nonce,
-                target.salted,
-                target.tools_first,
-                &cell_name,
-                &name,
-            );
+            let isolation = Isolation::of(setup.isolate, setup.nonce, target, cell.units, repeat);
             let conversation = Conversation::new(
                 Arc::clone(&cell.scenario),
                 ConversationSetup {

@@ -5,6 +5,7 @@
 //! in the prompt. Where salts separate, the nonce is all zeros, so that bodies
 //! are those that `render` shows.
 
+use super::target::Target;
 use crate::chat::Digest;
 use crate::conversation::{Nonce, NoncePlace};
 use std::sync::Arc;
@@ -47,51 +48,41 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Decides for the conversation named `conversation` of the cell named `cell`.
+    /// Decides for the conversation that is `repeat` of the cell whose unit
+    /// numbers begin at `units`.
     ///
-    /// `run` is the run's nonce; with it and the same names the same salts and
-    /// nonces come out again.
-    pub fn of(
-        isolate: Isolate,
-        run: Nonce,
-        salted: bool,
-        tools_first: bool,
-        cell: &str,
-        conversation: &str,
-    ) -> Self {
-        let place = if tools_first {
+    /// `run` is the run's nonce; with it and the same numbers the same salts
+    /// and nonces come out again, and no two units of a run share one.
+    pub fn of(isolate: Isolate, run: Nonce, target: &Target, units: u64, repeat: u32) -> Self {
+        let place = if target.tools_first {
             NoncePlace::Tools
         } else {
             NoncePlace::System
         };
         let unit = match isolate {
-            Isolate::Conversation => conversation,
-            Isolate::Cell => cell,
-            Isolate::Run => "run",
+            Isolate::Conversation => units + u64::from(repeat),
+            Isolate::Cell => units,
+            Isolate::Run => 0,
             Isolate::None => {
                 return Self {
                     salt: None,
-                    nonce: Nonce::default(),
+                    nonce: Nonce::ZERO,
                     place,
                 };
             }
         };
-        let digest = Digest::of(unit.as_bytes());
-        if salted {
-            let seed = format!("{run}/{unit}");
-            let salt = Digest::of(seed.as_bytes()).to_string();
+        if target.salted {
+            let salt = Digest::of(format!("{run}/{unit}").as_bytes()).to_string();
             let salt = Some(Arc::from(&salt[..24]));
             return Self {
                 salt,
-                nonce: Nonce::default(),
+                nonce: Nonce::ZERO,
                 place,
             };
         }
-        let [a, b, c, d, e, f, g, h, ..] = digest.0;
-        let nonce = run.of_unit(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
         Self {
             salt: None,
-            nonce,
+            nonce: run.of_unit(unit),
             place,
         }
     }
@@ -100,35 +91,66 @@ impl Isolation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::Engine;
+    use serde_json::Map;
+    use std::collections::BTreeSet;
 
-    fn of(isolate: Isolate, salted: bool, conversation: &str) -> Isolation {
-        Isolation::of(
-            isolate,
-            Nonce::draw(1),
+    fn target(salted: bool) -> Target {
+        let dialect = crate::provider::find("openai-chat").unwrap();
+        Target {
+            name: Arc::from("here"),
+            url: "http://127.0.0.1:1/v1".to_owned(),
+            dialect,
+            model: Arc::from("tiny"),
+            key: None,
+            extra: Map::new(),
+            wire: dialect.family().wire(),
+            engine: Engine::Other,
             salted,
-            false,
-            "quickstart/dev",
-            conversation,
-        )
+            tools_first: false,
+            cache: None,
+            lifetime: None,
+        }
+    }
+
+    fn of(isolate: Isolate, salted: bool, units: u64, repeat: u32) -> Isolation {
+        Isolation::of(isolate, Nonce::draw(1), &target(salted), units, repeat)
     }
 
     #[test]
     fn conversations_are_units_of_their_own_only_where_asked() {
         for salted in [false, true] {
-            let first = of(Isolate::Conversation, salted, "quickstart/dev/1");
-            let second = of(Isolate::Conversation, salted, "quickstart/dev/2");
-            assert_ne!(first, second);
-            assert_eq!(first, of(Isolate::Conversation, salted, "quickstart/dev/1"));
-            let shared = of(Isolate::Cell, salted, "quickstart/dev/1");
-            assert_eq!(shared, of(Isolate::Cell, salted, "quickstart/dev/2"));
+            let first = of(Isolate::Conversation, salted, 1, 1);
+            assert_ne!(first, of(Isolate::Conversation, salted, 1, 2));
+            assert_eq!(first, of(Isolate::Conversation, salted, 1, 1));
+            assert_eq!(
+                of(Isolate::Cell, salted, 1, 1),
+                of(Isolate::Cell, salted, 1, 2)
+            );
+            assert_ne!(
+                of(Isolate::Cell, salted, 1, 1),
+                of(Isolate::Cell, salted, 4, 1)
+            );
+            assert_eq!(
+                of(Isolate::Run, salted, 1, 1),
+                of(Isolate::Run, salted, 4, 1)
+            );
         }
     }
 
     #[test]
+    fn no_two_units_of_a_large_run_share_a_nonce() {
+        let nonces: BTreeSet<String> = (0..20_000)
+            .map(|unit| of(Isolate::Conversation, false, unit, 1).nonce.to_string())
+            .collect();
+        assert_eq!(nonces.len(), 20_000);
+    }
+
+    #[test]
     fn a_salt_leaves_the_body_as_rendered() {
-        let isolation = of(Isolate::Conversation, true, "quickstart/dev/1");
-        assert_eq!(isolation.nonce, Nonce::default());
+        let isolation = of(Isolate::Conversation, true, 1, 1);
+        assert_eq!(isolation.nonce, Nonce::ZERO);
         assert!(isolation.salt.is_some());
-        assert_eq!(of(Isolate::None, true, "quickstart/dev/1").salt, None);
+        assert_eq!(of(Isolate::None, true, 1, 1).salt, None);
     }
 }

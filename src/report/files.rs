@@ -12,10 +12,14 @@ use super::page::{Shown, page};
 use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
 use crate::analysis::bounds::{Inputs, bounds};
+use crate::analysis::cost::bill;
+use crate::analysis::prices::Catalogue;
 use crate::analysis::{Results, Samples};
 use crate::cache::ModelError;
 use crate::chart::ChartError;
-use crate::record::{BoundRecord, ReadError, Run, RunContents, WriteError, files, write_requests};
+use crate::record::{
+    BoundRecord, Manifest, ReadError, Run, RunContents, WriteError, files, write_requests,
+};
 use crate::tokens::{SharedEncoder, embedded};
 use std::collections::HashMap;
 use std::fs;
@@ -55,12 +59,18 @@ pub enum RebuildError {
 /// Makes every table, chart and page of the run in `dir` from its records, over
 /// those that are there, and gives its results.
 ///
+/// With `prices`, requests are billed by the prices of the run's day in that
+/// catalogue; a model without one there keeps what it was billed with.
+///
 /// # Errors
 ///
 /// [`RebuildError`]; the records stay as they are.
-pub fn rebuild(dir: &Path) -> Result<Results, RebuildError> {
-    let run = Run::read(dir)?;
-    let (samples, found, warnings) = read(&run)?;
+pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, RebuildError> {
+    let mut run = Run::read(dir)?;
+    if let Some(catalogue) = prices {
+        price_again(&mut run.manifest, catalogue);
+    }
+    let (samples, found, warnings) = read(&run, prices.is_some())?;
     let results = Results::new(&run.manifest, &samples, warnings);
     let all = scenes(&results);
     let mut detail = Detail::plan(&samples, &all);
@@ -91,7 +101,7 @@ pub fn rebuild(dir: &Path) -> Result<Results, RebuildError> {
 /// Reduced records, what was computed for them, and what a person must know of
 /// the files. Where the run was killed before anything was computed, that is
 /// done now.
-fn read(run: &Run) -> Result<(Samples, Vec<BoundRecord>, Vec<String>), RebuildError> {
+fn read(run: &Run, bill: bool) -> Result<(Samples, Vec<BoundRecord>, Vec<String>), RebuildError> {
     let mut warnings = Vec::new();
     let mut found = Vec::new();
     if let Some(mut lines) = run.bounds()? {
@@ -106,7 +116,45 @@ fn read(run: &Run) -> Result<(Samples, Vec<BoundRecord>, Vec<String>), RebuildEr
         found = computed_bounds(&Run::read(run.dir())?.contents()?)?;
         (all, _) = samples(run, &found)?;
     }
+    if bill {
+        bill_again(run, &mut found)?;
+        (all, _) = samples(run, &found)?;
+    }
     Ok((all, found, warnings))
+}
+
+fn price_again(manifest: &mut Manifest, catalogue: &Catalogue) {
+    let date = manifest.started.date();
+    for target in &mut manifest.targets {
+        if let Some(price) = catalogue.find(&target.model, &date) {
+            target.price = Some(price.clone());
+        }
+    }
+}
+
+/// Bills every request by the manifest's prices.
+fn bill_again(run: &Run, found: &mut [BoundRecord]) -> Result<(), ReadError> {
+    let places: HashMap<_, _> = found
+        .iter()
+        .enumerate()
+        .map(|(at, bound)| (bound.key(), at))
+        .collect();
+    let mut costs = vec![None; found.len()];
+    for record in run.requests()? {
+        let record = record?;
+        let price = run
+            .manifest
+            .target(&record.target)
+            .and_then(|target| target.price.as_ref());
+        if let (Some(price), Some(&at)) = (price, places.get(&record.key())) {
+            costs[at] = bill(price, &record.usage);
+        }
+    }
+    drop(places);
+    for (bound, cost) in found.iter_mut().zip(costs) {
+        bound.cost = cost;
+    }
+    Ok(())
 }
 
 fn cut_off(name: &str) -> String {

@@ -48,6 +48,13 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             percent(share.fraction()),
         ));
     }
+    if found.asked > 0 {
+        notes.push(format!(
+            "{} of {} held the words that the scenario expects",
+            found.asked - found.missing_words,
+            count(found.asked, "live answer"),
+        ));
+    }
     notes.extend(results.warnings.iter().cloned());
     notes
 }

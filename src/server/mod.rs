@@ -31,6 +31,7 @@ pub use faults::{FAULTS, Fault, FaultError, Faults};
 pub use options::{Options, Speed};
 pub use profile::{Habit, PROFILES, Profile, find_profile};
 
+use axum::serve::ListenerExt as _;
 use engine::Engine;
 use routes::Shared;
 use std::io;
@@ -75,6 +76,12 @@ impl Server {
     pub async fn start(options: Options) -> io::Result<Handle> {
         let listener = TcpListener::bind(options.addr).await?;
         let address = listener.local_addr()?;
+        // Without this a small event waits for the acknowledgement of the last.
+        let listener = listener.tap_io(|connection| {
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "small writes may be held back");
+            }
+        });
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let engine = Arc::new(Engine::new(&options));
         let warm = Arc::clone(&engine);

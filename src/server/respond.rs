@@ -4,11 +4,12 @@ use super::ask::{Ask, Dialect};
 use super::engine::Job;
 use super::faults::Fault;
 use super::routes::Shared;
-use super::stream::{Ending, Sending, Style, token_at};
+use super::stream::{Ending, Sending, Style, broken, instant, token_at};
 use super::usage::Counts;
 use super::wire::{Answer, Due, Frame};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
+use futures_util::{StreamExt, stream};
 use std::collections::VecDeque;
 use tokio::time::{Instant, sleep_until};
 
@@ -38,7 +39,7 @@ pub(super) async fn respond(
     }
     let last = job.words.len().saturating_sub(1);
     let end = token_at(job.prefill, job.per_token, last);
-    let whole = sleep_until(arrived + end);
+    let whole = sleep_until(instant(arrived, end));
     let stopped = shared.stop.run_until_cancelled(whole).await.is_none();
     if stopped || has(Fault::Hang) {
         shared.stop.cancelled().await;
@@ -51,11 +52,10 @@ pub(super) async fn respond(
 pub(super) fn json_response(mut body: String, cut: bool) -> Response<Body> {
     let json = HeaderValue::from_static("application/json");
     let mut response = if cut {
-        body.truncate(body.len() / 2);
-        let half = Ok(Bytes::from(body));
-        let broken = Err(std::io::ErrorKind::ConnectionReset.into());
-        let parts: [std::io::Result<Bytes>; 2] = [half, broken];
-        Response::new(Body::from_stream(futures_util::stream::iter(parts)))
+        body.truncate(body.floor_char_boundary(body.len() / 2));
+        let half = stream::iter([Ok(Bytes::from(body))]);
+        let parts = half.chain(stream::once(async { Err(broken().await) }));
+        Response::new(Body::from_stream(parts))
     } else {
         Response::new(Body::from(body))
     };

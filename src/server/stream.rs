@@ -8,8 +8,11 @@ use futures_util::stream;
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
+
+/// How long a connection stays open behind its last bytes, so that they are sent.
+const FLUSH: Duration = Duration::from_millis(20);
 
 /// How events are written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,6 +71,18 @@ pub(super) fn token_at(prefill: Duration, per_token: Duration, index: usize) -> 
     prefill.saturating_add(per_token.saturating_mul(index))
 }
 
+/// The instant `after` an arrival; a year away where it is too far to be told.
+pub(super) fn instant(arrived: Instant, after: Duration) -> Instant {
+    let year = Duration::from_hours(24 * 365);
+    arrived + after.min(year)
+}
+
+/// The error that breaks a connection off, once what was written before is out.
+pub(super) async fn broken() -> io::Error {
+    sleep(FLUSH).await;
+    io::ErrorKind::ConnectionReset.into()
+}
+
 /// Where to cut a write in two: inside a character of several bytes if there is
 /// one, since that is where a reader goes wrong.
 fn middle(bytes: &[u8]) -> usize {
@@ -92,10 +107,7 @@ impl Sending {
             Due::Token(index) => token_at(self.prefill, self.per_token, index),
             Due::End => token_at(self.prefill, self.per_token, last),
         };
-        // A time too far away to be a time is far away.
-        self.arrived
-            .checked_add(after)
-            .unwrap_or_else(|| self.arrived + Duration::from_hours(24 * 365))
+        instant(self.arrived, after)
     }
 
     /// The next write: waits for the first event, and takes along all that are due by then.
@@ -133,7 +145,7 @@ impl Sending {
     async fn end(self) -> Option<(io::Result<Bytes>, Self)> {
         match self.ending {
             Ending::Clean => None,
-            Ending::Cut => Some((Err(io::ErrorKind::ConnectionReset.into()), self)),
+            Ending::Cut => Some((Err(broken().await), self)),
             Ending::Hang => {
                 self.stop.cancelled().await;
                 None

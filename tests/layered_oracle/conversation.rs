@@ -16,7 +16,7 @@ const FILE_TIME_MS: i64 = 1_700_000_000_000;
 
 /// Runs the case; of the expected output only `prefix` is left out, which is
 /// derived from the messages.
-pub fn run(input: &Value, release: Release, phrases: &Arc<Phrases>) -> Value {
+pub(crate) fn run(input: &Value, release: Release, phrases: &Arc<Phrases>) -> Value {
     let mut session = session(input, release, phrases);
     let mut requests = Vec::new();
     let steps = input["turns"].as_array().expect("turns");
@@ -50,8 +50,8 @@ fn session(input: &Value, release: Release, phrases: &Arc<Phrases>) -> Session {
         inline_citations: flag("inline_citations", default.inline_citations),
     };
     let mut session = Session::new(release, chain, settings, phrases.clone());
-    session.system = text(input, "system").to_owned();
-    session.memory = text(input, "memory").to_owned();
+    text(input, "system").clone_into(&mut session.system);
+    text(input, "memory").clone_into(&mut session.memory);
     session.summaries = list(input, "summaries")
         .filter_map(|summary| summary.as_str().map(str::to_owned))
         .collect();
@@ -72,10 +72,16 @@ fn prepare(session: &mut Session, step: &Value) {
         }
     }
     if let Some(memory) = step.get("memory") {
-        session.memory = memory.as_str().unwrap_or("").to_owned();
+        memory
+            .as_str()
+            .unwrap_or("")
+            .clone_into(&mut session.memory);
     }
     if let Some(system) = step.get("system") {
-        session.system = system.as_str().unwrap_or("").to_owned();
+        system
+            .as_str()
+            .unwrap_or("")
+            .clone_into(&mut session.system);
     }
     if let Some(path) = step["focused_note"].as_str() {
         session.editor = Some(Arc::from(path));
@@ -174,6 +180,8 @@ fn attach(session: &mut Session, item: &Value) -> Attach {
         "note" => {
             if item["content"].is_string() {
                 session.files.write(note(item));
+            } else if let Some(file) = touched(session, item) {
+                session.files.write(file);
             }
             Attach::Note {
                 path: shared("path"),
@@ -206,6 +214,20 @@ fn attach(session: &mut Session, item: &Value) -> Attach {
         }),
         other => panic!("unknown item `{other}`"),
     }
+}
+
+/// A file that keeps its text and gets other times.
+fn touched(session: &Session, item: &Value) -> Option<Note> {
+    let file = session.files.get(text(item, "path"))?;
+    let time = |key: &str, old| {
+        let ms = item[key].as_i64();
+        ms.map_or(old, |ms| Timestamp::from_millisecond(ms).expect("a time"))
+    };
+    Some(Note {
+        created: time("ctime_ms", file.created),
+        modified: time("mtime_ms", file.modified),
+        ..file.clone()
+    })
 }
 
 fn line(item: &Value, key: &str) -> Option<u32> {

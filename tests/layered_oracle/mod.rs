@@ -2,6 +2,7 @@
 
 mod conversation;
 mod output;
+mod wording;
 
 use prefixbench::chat::Text;
 use prefixbench::context::Phrases;
@@ -10,21 +11,21 @@ use prefixbench::context::layered::{
     repair_surrogates, user_content,
 };
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 
 /// A state of the original program, as the cases name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     V4,
     V31,
 }
 
 impl State {
-    pub const BOTH: [Self; 2] = [Self::V4, Self::V31];
+    pub(crate) const BOTH: [Self; 2] = [Self::V4, Self::V31];
 
-    pub fn release(self) -> Release {
+    pub(crate) fn release(self) -> Release {
         match self {
             Self::V4 => Release::V4,
             Self::V31 => Release::V31,
@@ -32,14 +33,22 @@ impl State {
     }
 }
 
+/// The original's wording.
+const PHRASES: &str = "phrases.json";
+
+/// The folder beside the checkout.
+fn beside() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/layered")
+}
+
 /// The folder of the cases.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// The folder, where there is one; says so where there is none.
-    pub fn find() -> Option<Self> {
+    #[expect(clippy::print_stdout, reason = "says that nothing was compared")]
+    pub(crate) fn find() -> Option<Self> {
         let named = env::var_os("LAYERED_CASES").map(PathBuf::from);
-        let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/layered");
         let folder = named.unwrap_or_else(beside);
         if folder.is_dir() {
             return Some(Self(folder));
@@ -61,16 +70,23 @@ impl Folder {
     }
 
     /// The original's wording, its masked passages as placeholders.
-    pub fn phrases(&self) -> Arc<Phrases> {
-        let mut book = self.read("phrases.json");
+    pub(crate) fn phrases(&self) -> Arc<Phrases> {
+        let here = self.0.join(PHRASES).is_file();
+        let folder = if here { self.0.clone() } else { beside() };
+        let mut book = Self(folder).read(PHRASES);
         for key in ["agent_guidance", "citation_reminder", "agent_reasoning"] {
             book[key] = json!(format!("{{{{{}}}}}", key.to_uppercase()));
+        }
+        for (key, words) in wording::LACKING {
+            if book.get(key).is_none() {
+                book[key] = json!(words);
+            }
         }
         Arc::new(Phrases::with(&book.to_string()).expect("a phrase book"))
     }
 
     /// Every case of every file.
-    pub fn cases(&self) -> Vec<Case> {
+    pub(crate) fn cases(&self) -> Vec<Case> {
         let mut names: Vec<String> = fs::read_dir(&self.0)
             .expect("a folder")
             .map(|entry| {
@@ -80,7 +96,8 @@ impl Folder {
                     .to_string_lossy()
                     .into_owned()
             })
-            .filter(|name| name.ends_with(".json") && name != "phrases.json")
+            .filter(|name| Path::new(name).extension().is_some_and(|it| it == "json"))
+            .filter(|name| name != PHRASES)
             .collect();
         names.sort();
         names.iter().flat_map(|name| self.cases_of(name)).collect()
@@ -94,15 +111,16 @@ impl Folder {
             suite: suite.to_owned(),
             id: text(value, "id").to_owned(),
             input: value["input"].clone(),
-            expected: without_prefix(value["expected"].clone()),
+            expected: normalised(value["expected"].clone()),
         };
         cases.iter().map(case).collect()
     }
 }
 
 /// What is expected, without the lengths that were derived from the messages
-/// afterwards and are no output of the program.
-fn without_prefix(mut expected: Value) -> Value {
+/// afterwards and are no output of the program, and with tool calls as id, name
+/// and arguments.
+fn normalised(mut expected: Value) -> Value {
     for state in ["v4", "v3_1"] {
         let requests = expected[state]
             .get_mut("requests")
@@ -111,27 +129,43 @@ fn without_prefix(mut expected: Value) -> Value {
             if let Some(request) = request.as_object_mut() {
                 request.shift_remove("prefix");
             }
+            let messages = request["messages"].as_array_mut();
+            for message in messages.into_iter().flatten() {
+                let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+                calls.into_iter().flatten().for_each(plain_call);
+            }
         }
     }
     expected
 }
 
+/// Removes the type of a call, and takes the function's fields out of it.
+fn plain_call(call: &mut Value) {
+    if let Some(function) = call.get("function").cloned() {
+        let args = text(&function, "arguments");
+        let args: Value = serde_json::from_str(args).expect("arguments are JSON");
+        *call = json!({"id": call["id"], "name": function["name"], "args": args});
+    } else if let Some(call) = call.as_object_mut() {
+        call.shift_remove("type");
+    }
+}
+
 /// The text under `key`; empty where there is none.
-pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or("")
 }
 
 /// One case.
-pub struct Case {
-    pub suite: String,
-    pub id: String,
+pub(crate) struct Case {
+    pub(crate) suite: String,
+    pub(crate) id: String,
     input: Value,
     expected: Value,
 }
 
 impl Case {
     /// What is expected of a state; `None` where the case does not apply to it.
-    pub fn expected(&self, state: State) -> Option<&Value> {
+    pub(crate) fn expected(&self, state: State) -> Option<&Value> {
         let v4 = &self.expected["v4"];
         let value = match state {
             State::V4 => v4,
@@ -142,10 +176,17 @@ impl Case {
             value => Some(value),
         }
         .filter(|value| !value.is_null())
+        .filter(|value| !(state == State::V31 && self.refused(value)))
+    }
+
+    /// Whether the state threw an error at text that is not Unicode: such text
+    /// does not exist here, since it is repaired when it is read.
+    fn refused(&self, expected: &Value) -> bool {
+        expected.get("error").is_some() && self.input.to_string().contains('\u{fffd}')
     }
 
     /// What we make of it, in the shape of what is expected.
-    pub fn run(&self, state: State, phrases: &Arc<Phrases>) -> Value {
+    pub(crate) fn run(&self, state: State, phrases: &Arc<Phrases>) -> Value {
         let input = &self.input;
         match self.suite.as_str() {
             "engine" => output::envelope(&built(input), phrases),
@@ -182,7 +223,7 @@ fn segment(value: &Value) -> Segment {
         id: Arc::from(text(value, "id")),
         content: Text::from(text(value, "content")),
         stable: value["stable"].as_bool().unwrap_or(true),
-        metadata: value["metadata"].as_object().map(Map::clone),
+        metadata: value["metadata"].as_object().cloned(),
     }
 }
 

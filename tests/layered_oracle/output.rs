@@ -7,7 +7,7 @@ use prefixbench::context::layered::{
 };
 use serde_json::{Map, Value, json};
 
-pub fn segment(segment: &Segment) -> Value {
+pub(crate) fn segment(segment: &Segment) -> Value {
     let mut out = json!({
         "id": segment.id.as_ref(),
         "content": segment.content,
@@ -35,7 +35,7 @@ fn layer(layer: &Layer, phrases: &Phrases) -> Value {
     out
 }
 
-pub fn envelope(envelope: &Envelope, phrases: &Phrases) -> Value {
+pub(crate) fn envelope(envelope: &Envelope, phrases: &Phrases) -> Value {
     let hashes: Map<String, Value> = envelope
         .layers()
         .iter()
@@ -63,7 +63,7 @@ pub fn envelope(envelope: &Envelope, phrases: &Phrases) -> Value {
     })
 }
 
-pub fn message(role: &str, spans: &[Span]) -> Value {
+pub(crate) fn message(role: &str, spans: &[Span]) -> Value {
     json!({"role": role, "content": concat(spans)})
 }
 
@@ -84,7 +84,7 @@ fn spoken(spoken: &Spoken) -> Value {
     out
 }
 
-pub fn request(request: &Request, cause: &str, phrases: &Phrases) -> Value {
+pub(crate) fn request(request: &Request, cause: &str, phrases: &Phrases) -> Value {
     json!({
         "cause": cause,
         "messages": request.messages.iter().map(spoken).collect::<Vec<_>>(),

@@ -24,13 +24,30 @@ const STRUCTURAL: &[&str] = &[
 /// Words of sources that follow the clock.
 const CLOCK: &[&str] = &["date", "time", "now", "clock", "datetime", "timestamp"];
 
+/// Sources that follow the clock without saying so: the time block of the
+/// web-search tool, and instructions that name the time.
+const CLOCK_SOURCES: &[&str] = &[
+    "tool_runtime.web_search",
+    "tool_runtime.agent_temporal_instructions",
+];
+
+/// What is said or done in a conversation, as against what a source puts into it.
+const SPOKEN: &[&str] = &[
+    Origin::USER,
+    Origin::REPLY,
+    Origin::TOOL_CALL,
+    Origin::TOOL_RESULT,
+    Origin::SUMMARY,
+];
+
 /// The label of the step that most likely changed `origin`, or took away
 /// `displaced` that stood there before, out of the steps since the previous
 /// turn; of several that fit equally the last one.
 ///
 /// Without such a step it is what is known of the place: `first request` of a
-/// conversation, `library grew`, `time passed`, `history`, or `memory changed`
-/// where a source changed and nobody said why.
+/// conversation, `library grew`, `library changed` where one of its items did, `time passed`, `memory moved` where a source's
+/// text stood in front of what is there now, `subagent` behind a helper's prompt,
+/// `history`, or `memory changed` where a source changed and nobody said why.
 pub fn cause(
     origin: &Origin,
     displaced: Option<&Origin>,
@@ -42,7 +59,8 @@ pub fn cause(
     if let Some(event) = naming(&own, events).or_else(|| naming(&before?, events)) {
         return Arc::from(event);
     }
-    let follows_clock = own.iter().any(|word| CLOCK.contains(&word.as_str()));
+    let follows_clock = CLOCK_SOURCES.contains(&source(origin.as_str()))
+        || own.iter().any(|word| CLOCK.contains(&word.as_str()));
     let begins = |event: &str, words: &[&str]| words.iter().any(|word| event.starts_with(word));
     let fits = |event: &&&str| {
         begins(event, STRUCTURAL) || (follows_clock && begins(event, &["wait", "idle"]))
@@ -50,7 +68,13 @@ pub fn cause(
     if let Some(event) = events.iter().rev().find(fits) {
         return Arc::from(*event);
     }
-    Arc::from(without_step(origin.as_str(), follows_clock, first_request))
+    let displaced = displaced.map(Origin::as_str);
+    Arc::from(without_step(
+        origin.as_str(),
+        displaced,
+        follows_clock,
+        first_request,
+    ))
 }
 
 /// The event that has most words of a source, the last of several; `None` where
@@ -64,25 +88,39 @@ fn naming<'a>(source: &[String], events: &[&'a str]) -> Option<&'a str> {
         .map(|(_, event)| event)
 }
 
-fn without_step(origin: &str, follows_clock: bool, first_request: bool) -> String {
-    let spoken = [
-        Origin::USER,
-        Origin::REPLY,
-        Origin::TOOL_CALL,
-        Origin::TOOL_RESULT,
-        Origin::SUMMARY,
-    ];
+fn without_step(
+    origin: &str,
+    displaced: Option<&str>,
+    follows_clock: bool,
+    first_request: bool,
+) -> String {
+    let helper = |origin: &str| source(origin).starts_with("always_apply_skill.");
     if first_request {
         "first request".to_owned()
     } else if layer(origin) == Some("L2") {
-        "library grew".to_owned()
+        let rewritten = displaced.and_then(layer) == Some("L2");
+        if rewritten {
+            "library changed".to_owned()
+        } else {
+            "library grew".to_owned()
+        }
     } else if follows_clock {
         "time passed".to_owned()
-    } else if spoken.contains(&origin) || matches!(layer(origin), Some("L4" | "L5")) {
-        "history".to_owned()
+    } else if spoken(origin) {
+        match displaced.filter(|earlier| !spoken(earlier)) {
+            Some(moved) => format!("{} moved", source(moved)),
+            None => "history".to_owned(),
+        }
+    } else if helper(origin) || displaced.is_some_and(helper) {
+        "subagent".to_owned()
     } else {
         format!("{} changed", source(origin))
     }
+}
+
+/// Whether `origin` is part of the conversation itself.
+fn spoken(origin: &str) -> bool {
+    matches!(layer(origin), Some("L4" | "L5")) || SPOKEN.contains(&source(origin))
 }
 
 /// The layer in front of a layered strategy's source.
@@ -153,6 +191,26 @@ mod tests {
         for (origin, events, first, expected) in cases {
             let found = cause(&Origin::from(*origin), None, events, *first);
             assert_eq!(&*found, *expected, "{origin} {events:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_step_the_place_says_what_it_can() {
+        let cases: &[(&str, Option<&str>, &[&str], &str)] = &[
+            ("tool_runtime.web_search", None, &[], "time passed"),
+            ("tool_runtime.web_search", None, &["wait 26h"], "wait 26h"),
+            ("user", Some("memory"), &[], "memory moved"),
+            ("user", Some("memory"), &["memory off"], "memory off"),
+            ("user", Some("reply"), &[], "history"),
+            ("L5/user", Some("L3/notes/a.md"), &[], "notes/a.md moved"),
+            ("always_apply_skill.lists", None, &[], "subagent"),
+            ("L2/b.md", Some("L2/b.md"), &[], "library changed"),
+            ("L2/b.md", Some("L1/guidance"), &[], "library grew"),
+        ];
+        for (origin, displaced, events, expected) in cases {
+            let displaced = displaced.map(Origin::from);
+            let found = cause(&Origin::from(*origin), displaced.as_ref(), events, false);
+            assert_eq!(&*found, *expected, "{origin} {displaced:?} {events:?}");
         }
     }
 

@@ -9,7 +9,6 @@ use crate::conversation::{Nonce, Resources};
 use crate::load::{Cell, Isolate, Limits, Target};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
 use crate::scenario::model::{Replies, Scenario};
-use crate::units::Tokens;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,9 +39,7 @@ impl Planned {
             let files: Arc<dyn Resources> = Arc::new(files);
             chosen.push((found, files));
         }
-        let live = scenarios
-            .iter()
-            .any(|scenario| scenario.replies == Replies::Live);
+        let live = any_live(&scenarios);
         let seed = settings.resolve("seed", given.seed, 1)?;
         let repeats = settings.resolve("repeat", given.repeat, 1)?;
         let sessions = settings.resolve("sessions", given.sessions, 1)?;
@@ -71,6 +68,11 @@ impl Planned {
         })
     }
 
+    /// Whether answers of the model are part of later prompts.
+    pub(super) fn live(&self) -> bool {
+        any_live(&self.scenarios)
+    }
+
     /// Every scenario under every configuration, in the order given.
     pub(super) fn cells(&mut self, target: &Arc<Target>) -> Vec<Arc<Cell>> {
         let mut cells = Vec::new();
@@ -82,6 +84,8 @@ impl Planned {
                     target: Arc::clone(target),
                     load: Arc::from(format!("sessions={}", self.sessions)),
                     resources: Arc::clone(resources),
+                    // 0 is the unit of the whole run.
+                    units: 1 + cells.len() as u64 * (u64::from(self.repeats) + 1),
                     repeats: self.repeats,
                     sessions: self.sessions,
                 }));
@@ -132,6 +136,11 @@ impl Planned {
     }
 }
 
+fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
+    let mut replies = scenarios.iter().map(|scenario| scenario.replies);
+    replies.any(|replies| replies == Replies::Live)
+}
+
 fn facts(target: &Target) -> TargetFacts {
     TargetFacts {
         name: Arc::clone(&target.name),
@@ -147,13 +156,14 @@ fn facts(target: &Target) -> TargetFacts {
         lifetime_ms: target
             .lifetime
             .and_then(|span| u64::try_from(span.as_millis()).ok()),
-        tolerance: Tokens(0),
-        price: None,
+        tolerance: target.tolerance.tokens,
+        tolerance_permille: target.tolerance.permille,
+        price: target.price.clone(),
     }
 }
 
 /// The nonce that was given, or one drawn from the system.
-fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
+pub(in crate::cli) fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
     match given {
         Some(text) => Nonce::parse(text).ok_or_else(|| {
             Failure::wrong(

@@ -6,7 +6,7 @@
 
 /// A kind of block that a scan knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub(super) struct Kind {
     /// Tag name.
     pub tag: &'static str,
     /// Kind of source, as written into previews.
@@ -32,7 +32,7 @@ const fn kind(
 }
 
 /// Every kind of block of release 4, but for previews of earlier context.
-pub const KINDS: &[Kind] = &[
+pub(super) const KINDS: &[Kind] = &[
     kind("note_context", "note", Some("path"), true),
     kind("active_note", "note", Some("path"), true),
     kind("embedded_note", "note", Some("path"), true),
@@ -50,19 +50,19 @@ pub const KINDS: &[Kind] = &[
 ];
 
 /// Tag of the preview that stands for a long block in the library.
-pub const PREVIEW: &str = "prior_context";
+pub(super) const PREVIEW: &str = "prior_context";
 
 /// Tag of the hint that follows previews.
-pub const PREVIEW_HINT: &str = "prior_context_note";
+pub(super) const PREVIEW_HINT: &str = "prior_context_note";
 
 /// The kind with that tag.
-pub fn kind_of(tag: &str) -> Option<&'static Kind> {
+pub(super) fn kind_of(tag: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.tag == tag)
 }
 
 /// A block found in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found<'a> {
+pub(super) struct Found<'a> {
     /// Its tag.
     pub tag: &'static str,
     /// Where it begins, in bytes.
@@ -73,14 +73,14 @@ pub struct Found<'a> {
 
 impl Found<'_> {
     /// One behind its last byte.
-    pub fn end(&self) -> usize {
+    pub(super) fn end(&self) -> usize {
         self.start + self.block.len()
     }
 }
 
 /// Whether white space and anything up to `>` may follow a tag's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attributes {
+pub(super) enum Attributes {
     /// They may.
     Allowed,
     /// The name must be followed by `>`.
@@ -90,7 +90,11 @@ pub enum Attributes {
 /// Every block of `text` whose tag is one of `tags`, in order, none inside
 /// another: from an opening tag to the nearest closing tag of the same name.
 /// An opening tag without a closing one is not a block.
-pub fn scan<'a>(text: &'a str, tags: &[&'static str], attributes: Attributes) -> Vec<Found<'a>> {
+pub(super) fn scan<'a>(
+    text: &'a str,
+    tags: &[&'static str],
+    attributes: Attributes,
+) -> Vec<Found<'a>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(offset) = text[at..].find('<') {
@@ -142,7 +146,7 @@ fn opening_end(rest: &str, attributes: Attributes) -> Option<usize> {
 
 /// The first child `<tag>value</tag>` of `block` with a value that holds no `<`
 /// and is not empty; raw.
-pub fn child<'a>(block: &'a str, tag: &str) -> Option<&'a str> {
+pub(super) fn child<'a>(block: &'a str, tag: &str) -> Option<&'a str> {
     let open = format!("<{tag}>");
     let close = format!("</{tag}>");
     let mut rest = block;
@@ -157,13 +161,13 @@ pub fn child<'a>(block: &'a str, tag: &str) -> Option<&'a str> {
 }
 
 /// What stands between the first `<content>` and the next `</content>`.
-pub fn content(block: &str) -> Option<&str> {
+pub(super) fn content(block: &str) -> Option<&str> {
     let (_, rest) = block.split_once("<content>")?;
     rest.split_once("</content>").map(|(body, _)| body)
 }
 
 /// The value of the first attribute `source="…"` anywhere in `block`.
-pub fn source_attribute(block: &str) -> Option<&str> {
+pub(super) fn source_attribute(block: &str) -> Option<&str> {
     let mut rest = block;
     while let Some((_, after)) = rest.split_once("source=\"") {
         match after.split_once('"') {

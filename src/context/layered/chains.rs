@@ -10,7 +10,7 @@ use crate::chat::{Class, Origin, Span};
 use crate::context::Phrases;
 
 /// Converts `envelope` as every chain begins.
-pub fn base(envelope: &Envelope, phrases: &Phrases) -> (Option<Vec<Span>>, Vec<Span>) {
+pub(super) fn base(envelope: &Envelope, phrases: &Phrases) -> (Option<Vec<Span>>, Vec<Span>) {
     let Converted { system, users } =
         convert::convert(envelope, phrases, convert::Options::default());
     (system, users.into_iter().next().unwrap_or_default())
@@ -29,13 +29,17 @@ pub struct Output {
 ///
 /// `question` is what the label is followed by where the message lacks it. A
 /// reminder to cite goes before the last label, even one that a person typed.
-pub fn with_tools(
+/// Where there is neither question nor context, there is no message.
+pub(super) fn with_tools(
     user: Vec<Span>,
     question: &str,
     outputs: &[Output],
     cite: bool,
     phrases: &Phrases,
 ) -> Vec<Span> {
+    if user.is_empty() {
+        return user;
+    }
     let labelled = labelled(user, question, phrases);
     let Some(context) = tool_context(outputs, phrases) else {
         return labelled;
@@ -49,7 +53,7 @@ pub fn with_tools(
 }
 
 /// The outputs, each in a tag of its tool; `None` for no outputs.
-pub fn tool_context(outputs: &[Output], phrases: &Phrases) -> Option<Span> {
+pub(super) fn tool_context(outputs: &[Output], phrases: &Phrases) -> Option<Span> {
     if outputs.is_empty() {
         return None;
     }
@@ -149,7 +153,11 @@ fn back(spans: Vec<Span>, mut bytes: usize) -> Vec<Span> {
 }
 
 /// The system message of the tool loop: guidance behind everything else.
-pub fn agent_system(system: Option<Vec<Span>>, notes: &[Span], phrases: &Phrases) -> Vec<Span> {
+pub(super) fn agent_system(
+    system: Option<Vec<Span>>,
+    notes: &[Span],
+    phrases: &Phrases,
+) -> Vec<Span> {
     let mut spans = system.unwrap_or_default();
     let guidance = Span::new(
         "L1/agent_guidance",
@@ -170,7 +178,7 @@ pub fn agent_system(system: Option<Vec<Span>>, notes: &[Span], phrases: &Phrases
 
 /// A tool's result as the loop sends it: a search gets the question appended
 /// unless it holds it already.
-pub fn tool_result(tool: &str, result: &str, question: &str, phrases: &Phrases) -> String {
+pub(super) fn tool_result(tool: &str, result: &str, question: &str, phrases: &Phrases) -> String {
     let question = trim(question);
     if tool != "localSearch" || question.is_empty() || result.contains(question) {
         return result.to_owned();
@@ -185,7 +193,7 @@ pub fn tool_result(tool: &str, result: &str, question: &str, phrases: &Phrases) 
 }
 
 /// The question of an envelope: the text of L5.
-pub fn question(envelope: &Envelope) -> crate::chat::Text {
+pub(super) fn question(envelope: &Envelope) -> crate::chat::Text {
     envelope.layer(LayerId::User).text()
 }
 
@@ -237,6 +245,7 @@ mod tests {
                 "# Found:\n\n<t>\n1\n</t>\n\na\n\nCITE\n\n[Q]: b",
             ),
             (&["why"], &[], true, "why\n\n[Q]:\nwhy"),
+            (&[], &[output("t", "1")], true, ""),
         ];
         for (user, outputs, cite, expected) in cases {
             let out = with_tools(spans(user), "why ", outputs, *cite, &book());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Who said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sender {
+pub(super) enum Sender {
     /// The person.
     User,
     /// The model.
@@ -28,7 +28,7 @@ impl Sender {
 
 /// What was attached, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub(super) struct Names {
     /// Paths of notes; the open one last.
     pub notes: Vec<Arc<str>>,
     /// Addresses.
@@ -43,7 +43,7 @@ pub struct Names {
 
 /// One turn of a saved chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SavedTurn {
+pub(super) struct SavedTurn {
     /// Who said it.
     pub sender: Sender,
     /// What was shown.
@@ -53,7 +53,7 @@ pub struct SavedTurn {
 }
 
 /// The chat as text.
-pub fn save(turns: &[SavedTurn]) -> String {
+pub(super) fn save(turns: &[SavedTurn]) -> String {
     let texts: Vec<String> = turns.iter().map(written).collect();
     texts.join("\n\n")
 }
@@ -85,7 +85,7 @@ fn written(turn: &SavedTurn) -> String {
 }
 
 /// The turns of a saved chat; notes that are not in the vault any more are lost.
-pub fn load(text: &str, files: &Files) -> Vec<SavedTurn> {
+pub(super) fn load(text: &str, files: &Files) -> Vec<SavedTurn> {
     let mut turns = Vec::new();
     let mut rest = text;
     while let Some((sender, at, body)) = next_turn(rest, 0) {
@@ -177,7 +177,7 @@ fn names(list: &str, files: &Files) -> Names {
 }
 
 /// An answer without the comment that an agent puts in front of it.
-pub fn without_reasoning<'a>(answer: &'a str, comment: &str) -> &'a str {
+pub(super) fn without_reasoning<'a>(answer: &'a str, comment: &str) -> &'a str {
     match answer.strip_prefix(comment) {
         Some(rest) if !comment.is_empty() => trim(rest),
         _ => answer,

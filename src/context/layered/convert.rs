@@ -80,7 +80,7 @@ fn system(envelope: &Envelope, phrases: &Phrases) -> Option<Vec<Span>> {
 }
 
 /// What stands between the instructions and the library.
-pub fn library_heading(phrases: &Phrases) -> Span {
+pub(super) fn library_heading(phrases: &Phrases) -> Span {
     let words = format!(
         "\n\n{}\n\n{}\n\n",
         phrases.get("library_heading"),
@@ -91,15 +91,15 @@ pub fn library_heading(phrases: &Phrases) -> Span {
 
 /// The filled segments of a layer with `separator` between them.
 fn joined(layer: &Layer, class: Class, separator: &str) -> Vec<Span> {
-    separated(layer.id, layer.filled(), class, separator)
+    separated(
+        layer.id,
+        &layer.filled().collect::<Vec<_>>(),
+        class,
+        separator,
+    )
 }
 
-fn separated<'a>(
-    layer: LayerId,
-    segments: impl Iterator<Item = &'a Segment>,
-    class: Class,
-    separator: &str,
-) -> Vec<Span> {
+fn separated(layer: LayerId, segments: &[&Segment], class: Class, separator: &str) -> Vec<Span> {
     let between = Text::from(separator);
     let mut spans = Vec::new();
     for segment in segments {
@@ -151,17 +151,19 @@ fn context(envelope: &Envelope, phrases: &Phrases) -> Vec<Span> {
     let (references, new): (Vec<&Segment>, Vec<&Segment>) = turn
         .iter()
         .partition(|segment| known.contains(segment.id.as_ref()));
-    let mut spans = self::references(references.iter().map(|s| s.id.as_ref()), phrases);
+    let ids: Vec<&str> = references.iter().map(|s| s.id.as_ref()).collect();
+    let mut spans = self::references(&ids, phrases);
     if !spans.is_empty() && !new.is_empty() {
         spans.push(Span::new("L3", Class::Static, "\n\n"));
     }
-    spans.extend(separated(LayerId::Turn, new.into_iter(), Class::Turn, "\n"));
+    spans.extend(separated(LayerId::Turn, &new, Class::Turn, "\n"));
     spans
 }
 
 /// The list of what is referred to; empty for no ids.
-pub fn references<'a>(ids: impl Iterator<Item = &'a str>, phrases: &Phrases) -> Vec<Span> {
+pub(super) fn references(ids: &[&str], phrases: &Phrases) -> Vec<Span> {
     let mut spans: Vec<Span> = ids
+        .iter()
         .map(|id| Span::new(format!("L3/{id}"), Class::Turn, format!("- {id}\n")))
         .collect();
     if spans.is_empty() {
@@ -220,6 +222,27 @@ mod tests {
             (LayerId::User, "u", "why"),
         ];
         assert_eq!(user(&parts), "A\nB\n\n---\n\n[Q]:\n\nwhy");
+    }
+
+    #[test]
+    fn references_come_first_each_group_in_its_order_and_nothing_once_only() {
+        let parts = [
+            (LayerId::Previous, "a", "A"),
+            (LayerId::Previous, "b", "B"),
+            (LayerId::Turn, "n", "N"),
+            (LayerId::Turn, "b", "B2"),
+            (LayerId::Turn, "m", "M"),
+            (LayerId::Turn, "b", "B3"),
+            (LayerId::Turn, "a", "A"),
+            (LayerId::Turn, "n", "N"),
+        ];
+        let book = r#"{"references_intro": "refs:", "references_outro": "there"}"#;
+        let book = Phrases::with(book).unwrap();
+        let converted = convert(&envelope(&parts), &book, Options::default());
+        assert_eq!(
+            concat(&converted.users[0]),
+            "refs:\n- b\n- b\n- a\n\nthere\n\nN\nM\nN"
+        );
     }
 
     #[test]

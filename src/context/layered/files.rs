@@ -137,13 +137,13 @@ fn holds_in_order(path: &str, wanted: &str) -> bool {
 }
 
 /// What stands behind the last dot of the file name; empty without a dot.
-pub fn extension(path: &str) -> &str {
+pub(super) fn extension(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
 /// The note's text; empty where it cannot be read.
-pub fn text_of(note: &Note) -> Text {
+pub(super) fn text_of(note: &Note) -> Text {
     note.text.clone().unwrap_or_default()
 }
 

@@ -16,7 +16,7 @@ fn stamp(at: Timestamp) -> String {
 }
 
 /// A note whose text is `body`.
-pub fn note(tag: &str, title: &str, note: &Note, body: &str) -> String {
+pub(super) fn note(tag: &str, title: &str, note: &Note, body: &str) -> String {
     let path = &note.path;
     let (created, modified) = (stamp(note.created), stamp(note.modified));
     format!(
@@ -25,19 +25,19 @@ pub fn note(tag: &str, title: &str, note: &Note, body: &str) -> String {
     )
 }
 
-/// A note that could not be read.
-pub fn unreadable(tag: &str, note: &Note) -> String {
-    let (title, path) = (escape(note.title()), &note.path);
+/// A note that could not be read, and what is said of it.
+pub(super) fn unreadable(tag: &str, title: &str, note: &Note, error: &str) -> String {
+    let path = &note.path;
     format!(
         "\n\n<{tag}_error>\n<title>{title}</title>\n<path>{path}</path>\n\
-         <error>[Error: Could not process file]</error>\n</{tag}_error>"
+         <error>{error}</error>\n</{tag}_error>"
     )
 }
 
 /// A fetched page, video or post; `None` for a video that could not be fetched.
 ///
 /// A page that could not be fetched is sent with its address as its text.
-pub fn url(release: Release, url: &str, text: Option<&str>) -> Option<String> {
+pub(super) fn url(release: Release, url: &str, text: Option<&str>) -> Option<String> {
     let kind = UrlKind::of(url);
     let body = match (kind, text) {
         (_, Some(text)) => text,
@@ -83,8 +83,19 @@ impl UrlKind {
     }
 }
 
-/// A selection in a note; lines only where the first is above 0.
-pub fn selection(title: &str, path: &str, lines: Option<(u32, u32)>, text: &str) -> String {
+/// A selection in a note; lines only where the first is above 0. Release 3.1
+/// does not escape title and path yet.
+pub(super) fn selection(
+    release: Release,
+    title: &str,
+    path: &str,
+    lines: Option<(u32, u32)>,
+    text: &str,
+) -> String {
+    let shown = |text: &str| match release {
+        Release::V31 => text.to_owned(),
+        Release::V4 => escape(text),
+    };
     let lines = match lines {
         Some((first, last)) if first > 0 => {
             format!("\n<start_line>{first}</start_line>\n<end_line>{last}</end_line>")
@@ -94,13 +105,13 @@ pub fn selection(title: &str, path: &str, lines: Option<(u32, u32)>, text: &str)
     format!(
         "\n\n<selected_text>\n<title>{}</title>\n<path>{}</path>{lines}\n\
          <content>\n{text}\n</content>\n</selected_text>",
-        escape(title),
-        escape(path)
+        shown(title),
+        shown(path)
     )
 }
 
 /// A selection in a page; everything escaped.
-pub fn web_selection(title: &str, url: &str, text: &str) -> String {
+pub(super) fn web_selection(title: &str, url: &str, text: &str) -> String {
     format!(
         "\n\n<web_selected_text>\n<title>{}</title>\n<url>{}</url>\n\
          <content>\n{}\n</content>\n</web_selected_text>",
@@ -111,7 +122,7 @@ pub fn web_selection(title: &str, url: &str, text: &str) -> String {
 }
 
 /// Names of files staged for the sandbox, which the releases have no block for.
-pub fn queued(names: &[std::sync::Arc<str>]) -> String {
+pub(super) fn queued(names: &[std::sync::Arc<str>]) -> String {
     let names: Vec<String> = names
         .iter()
         .map(|name| format!("- {}", escape(name)))
@@ -123,7 +134,7 @@ pub fn queued(names: &[std::sync::Arc<str>]) -> String {
 }
 
 /// A browser tab; everything escaped.
-pub fn tab(active: bool, title: &str, url: &str, mode: Option<&str>, text: &str) -> String {
+pub(super) fn tab(active: bool, title: &str, url: &str, mode: Option<&str>, text: &str) -> String {
     let tag = if active {
         "active_web_tab"
     } else {

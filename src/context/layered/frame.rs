@@ -69,11 +69,12 @@ impl Frame {
         let summary = summary.map(|text| place::summary_at_head(text, phrases));
         let mut messages: Vec<Message> = summary.into_iter().chain(self.history).collect();
         if matches!(marks, Marks::Layers | Marks::Explicit) {
-            mark(messages.iter_mut().rev(), marker);
+            mark(&mut messages, marker);
         }
         messages.extend(self.newest);
         if matches!(marks, Marks::Layers | Marks::Last) {
-            mark(messages.iter_mut().rev().take(1), marker);
+            let last = messages.last_mut().map(std::slice::from_mut);
+            mark(last.unwrap_or_default(), marker);
         }
         Prompt {
             tools: chain.live.tools.to_vec(),
@@ -105,8 +106,9 @@ impl Frame {
     }
 }
 
-/// Marks the first of `messages` that has something to mark.
-fn mark<'a>(messages: impl Iterator<Item = &'a mut Message>, marker: Option<CacheMarker>) {
+/// Marks the last of `messages` that has something to mark.
+fn mark(messages: &mut [Message], marker: Option<CacheMarker>) {
+    let messages = messages.iter_mut().rev();
     let mut blocks = messages.flat_map(|message| message.blocks.iter_mut().rev());
     if let Some(block) = blocks.find(|block| is_anchor(block)) {
         block.marker = marker;

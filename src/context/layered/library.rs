@@ -1,19 +1,19 @@
 //! The library of the two releases: what earlier turns brought.
 
+use super::blocks::PREVIEW_HINT;
+use super::embed::Reading;
 use super::envelope::{Layer, Metadata};
-use super::files::Files;
 use super::reduce;
 use super::release::Release;
 use super::turn;
 use crate::context::Phrases;
-use crate::context::view::Note;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The library as text, and the notes that are known to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Library {
+pub(super) struct Library {
     /// Its text; parsed into segments again when the turn is built.
     pub text: String,
     /// Paths that release 4 never attaches again.
@@ -26,8 +26,7 @@ impl Library {
     /// Each segment is reduced; a later one of the same id takes the place of
     /// the earlier. Texts from before the latest summarised turn are left out,
     /// their paths are not.
-    pub fn stored<'a>(layers: impl Iterator<Item = &'a Layer>, phrases: &Phrases) -> Self {
-        let layers: Vec<&Layer> = layers.collect();
+    pub(super) fn stored(layers: &[&Layer], phrases: &Phrases) -> Self {
         let first = layers
             .iter()
             .rposition(|layer| summarised(layer))
@@ -47,9 +46,7 @@ impl Library {
         let mut text = texts.join("\n");
         if mentions_preview(&text) {
             let hint = phrases.get("prior_context_hint");
-            text.push_str(&format!(
-                "\n\n<prior_context_note>\n{hint}\n</prior_context_note>"
-            ));
+            text = format!("{text}\n\n<{PREVIEW_HINT}>\n{hint}\n</{PREVIEW_HINT}>");
         }
         let known = layers
             .iter()
@@ -61,24 +58,15 @@ impl Library {
     }
 
     /// Release 3.1: the notes of earlier messages, each once, read now.
-    pub fn read_again<'a>(
-        paths: impl Iterator<Item = &'a Arc<str>>,
-        files: &Files,
-        plus: bool,
-    ) -> Self {
+    pub(super) fn read_again(paths: &[&Arc<str>], reading: Reading<'_>) -> Self {
         let mut seen: Vec<&Arc<str>> = Vec::new();
         let mut text = String::new();
-        for path in paths {
+        for &path in paths {
             if !seen.contains(&path) {
                 seen.push(path);
-                let note: Note = files.read(path);
-                text.push_str(&turn::written(
-                    Release::V31,
-                    "note_context",
-                    &note,
-                    files,
-                    plus,
-                ));
+                let note = reading.files.read(path);
+                let block = turn::note_block(Release::V31, "note_context", &note, reading);
+                text.push_str(&block);
             }
         }
         Self {

@@ -26,7 +26,6 @@ mod reduce;
 mod release;
 mod session;
 mod shipped;
-mod shipped_turn;
 mod sources;
 mod template;
 mod turn;

@@ -21,7 +21,7 @@ pub fn segments(release: Release, text: &str, stable: bool) -> Vec<Segment> {
 }
 
 /// Metadata that names a source and, where there is one, a note.
-pub fn metadata(source: &str, note_path: Option<&str>) -> Metadata {
+pub(super) fn metadata(source: &str, note_path: Option<&str>) -> Metadata {
     let mut map = Metadata::new();
     map.insert("source".to_owned(), Value::from(source));
     if let Some(path) = note_path {
@@ -59,10 +59,7 @@ fn parse_v4(text: &str, stable: bool) -> Vec<Segment> {
                 return segment(id, found.block, stable, known);
             };
             let named = kind.id.and_then(|tag| blocks::child(found.block, tag));
-            let id = named.map_or_else(
-                || numbered(kind.tag, &mut unnamed),
-                |value| value.to_owned(),
-            );
+            let id = named.map_or_else(|| numbered(kind.tag, &mut unnamed), str::to_owned);
             let note = (kind.source == "note").then_some(id.as_str());
             segment(&id, found.block, stable, metadata(origin(stable), note))
         })

@@ -13,7 +13,7 @@ const SECTIONS: usize = 20;
 
 /// What of a segment's text goes into the library: every block in it reduced,
 /// trimmed. Empty where nothing is left.
-pub fn for_library(content: &str, phrases: &Phrases) -> String {
+pub(super) fn for_library(content: &str, phrases: &Phrases) -> String {
     let tags: Vec<&'static str> = KINDS
         .iter()
         .map(|kind| kind.tag)
@@ -91,11 +91,8 @@ pub(super) fn preview(body: &str, phrases: &Phrases) -> String {
     let mut shown: Vec<String> = sections.iter().take(SECTIONS).map(|s| opening(s)).collect();
     let omitted = sections.len().saturating_sub(SECTIONS);
     if omitted > 0 {
-        shown.push(
-            phrases
-                .get("sections_omitted")
-                .replace("{n}", &omitted.to_string()),
-        );
+        let count = omitted.to_string();
+        shown.push(phrases.fill("sections_omitted", &[("n", &count)]));
     }
     shown.join("\n\n")
 }
@@ -177,7 +174,7 @@ fn last_sentence(text: &str, after: usize) -> Option<usize> {
 
 /// An answer as it enters the history: blocks of tool results from 5000 units
 /// on are replaced by previews.
-pub fn answer(text: &str, phrases: &Phrases) -> String {
+pub(super) fn answer(text: &str, phrases: &Phrases) -> String {
     const TAGS: [&str; 6] = [
         "localSearch",
         "note_context",
@@ -210,9 +207,8 @@ fn search_results(block: &str, phrases: &Phrases) -> String {
         let body = blocks::content(block).unwrap_or(block);
         return wrapped("localSearch", "note", &preview(body, phrases));
     }
-    let note = phrases
-        .get("search_results_note")
-        .replace("{n}", &documents.len().to_string());
+    let count = documents.len().to_string();
+    let note = phrases.fill("search_results_note", &[("n", &count)]);
     let list: Vec<String> = documents
         .iter()
         .enumerate()
@@ -253,19 +249,16 @@ mod tests {
     #[test]
     fn a_block_that_is_long_only_by_its_frame_loses_its_tags() {
         let body = "x".repeat(4_990);
-        let block = note(&body);
-        assert!(len16(&block) > 5_000);
-        assert_eq!(
-            super::block(&block, "note_context", &book()),
-            format!("\n{body}\n")
-        );
+        let long = note(&body);
+        assert!(len16(&long) > 5_000);
+        assert_eq!(block(&long, "note_context", &book()), format!("\n{body}\n"));
         let early = note(&format!("a</content>{}", "x".repeat(6_000)));
-        assert_eq!(super::block(&early, "note_context", &book()), "\na");
+        assert_eq!(block(&early, "note_context", &book()), "\na");
     }
 
     #[test]
     fn a_preview_names_its_source_escaped() {
-        let out = super::block(&note(&"x".repeat(6_000)), "note_context", &book());
+        let out = block(&note(&"x".repeat(6_000)), "note_context", &book());
         assert!(out.starts_with("<prior_context source=\"a&amp;b.md\" type=\"note\">\n\nxxx"));
         assert!(out.ends_with("x...\n</prior_context>"));
         assert_eq!(
@@ -310,9 +303,10 @@ mod tests {
             sections("a\n# b\n####### c\n#d\n## e"),
             ["a\n", "# b\n####### c\n#d\n", "## e"]
         );
-        let body: String = (0..23)
+        let numbered: Vec<String> = (0..23)
             .map(|n| format!("# {n}\n\n{}\n", "y".repeat(600)))
             .collect();
+        let body = numbered.concat();
         let out = preview(&body, &book());
         assert_eq!(out.matches("# ").count(), 20);
         assert!(out.starts_with(&format!("# 0\n{}...\n\n# 1\n", "y".repeat(500))));

@@ -76,9 +76,10 @@ pub(super) fn shipped_instructions(
     });
     let front = render::join("\n", front);
     let agent = vec![registry::span(key::AGENT, system.clone())];
-    let parts = part(sample, producer, |key| {
-        !matches!(key, key::MEMORY | key::WEB_SEARCH_TIME)
-            && !(release == Release::V31 && key == key::PROJECT)
+    let parts = part(sample, producer, |key| match key {
+        key::MEMORY | key::WEB_SEARCH_TIME => false,
+        key::PROJECT => release == Release::V4,
+        _ => true,
     });
     let parts = parts.into_iter().chain(unknown(sample));
     let mut text = render::join("\n\n", [agent].into_iter().chain(parts));

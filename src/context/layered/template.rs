@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A text with what its templates name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expanded {
+pub(super) struct Expanded {
     /// The text and what was appended; ends with a blank line where that is nothing.
     pub text: String,
     /// Paths of the notes that were read for it.
@@ -21,7 +21,7 @@ pub struct Expanded {
 
 /// Where and how a text is expanded.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope<'a> {
+pub(super) struct Scope<'a> {
     /// The vault.
     pub files: &'a Files,
     /// The note that is open in the editor.
@@ -33,7 +33,7 @@ pub struct Scope<'a> {
 }
 
 /// Expands `text`.
-pub fn expand(text: &str, scope: Scope<'_>, phrases: &Phrases) -> Expanded {
+pub(super) fn expand(text: &str, scope: Scope<'_>, phrases: &Phrases) -> Expanded {
     if !scope.on {
         let read = scope.braces && text.contains("{}");
         return Expanded {
@@ -92,7 +92,7 @@ impl State<'_> {
         let mut out: Vec<(String, String)> = Vec::new();
         for name in names(text) {
             let named = self.named(name);
-            let contents: Vec<String> = named.iter().map(|note| variable_note(note)).collect();
+            let contents: Vec<String> = named.iter().map(variable_note).collect();
             if contents.is_empty() {
                 continue;
             }

@@ -8,13 +8,13 @@
 use std::borrow::Cow;
 
 /// Length in UTF-16 code units.
-pub fn len16(text: &str) -> usize {
+pub(super) fn len16(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
 /// Whether ECMAScript counts `c` as white space or a line end. U+200B and
 /// U+0085 are not.
-pub fn is_space(c: char) -> bool {
+pub(super) fn is_space(c: char) -> bool {
     matches!(
         c,
         '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'
@@ -29,22 +29,22 @@ pub fn is_space(c: char) -> bool {
 }
 
 /// `text` without ECMAScript white space at both ends.
-pub fn trim(text: &str) -> &str {
+pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
 /// `text` without ECMAScript white space at its end.
-pub fn trim_end(text: &str) -> &str {
+pub(super) fn trim_end(text: &str) -> &str {
     text.trim_end_matches(is_space)
 }
 
 /// `text` without ECMAScript white space at its start.
-pub fn trim_start(text: &str) -> &str {
+pub(super) fn trim_start(text: &str) -> &str {
     text.trim_start_matches(is_space)
 }
 
 /// The first `limit` code units of `text`; half a surrogate pair becomes U+FFFD.
-pub fn head16(text: &str, limit: usize) -> Cow<'_, str> {
+pub(super) fn head16(text: &str, limit: usize) -> Cow<'_, str> {
     let mut used = 0;
     for (at, c) in text.char_indices() {
         let next = used + c.len_utf16();
@@ -61,7 +61,7 @@ pub fn head16(text: &str, limit: usize) -> Cow<'_, str> {
 }
 
 /// `text` with the five characters of XML escaped.
-pub fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

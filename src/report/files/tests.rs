@@ -90,7 +90,7 @@ fn a_report_is_whole_and_the_same_each_time() {
         "charts/prefix-map-quickstart-dev.svg",
     ];
     let made = || {
-        rebuild(dir.path()).expect("report");
+        rebuild(dir.path(), None).expect("report");
         names.map(|name| read(&dir, name))
     };
     assert_eq!(made(), made());
@@ -109,7 +109,7 @@ fn a_report_is_whole_and_the_same_each_time() {
 fn a_break_opens_to_the_texts_that_differ() {
     let (run, texts) = told();
     let dir = folder(&manifest(), &run, &texts);
-    rebuild(dir.path()).expect("report");
+    rebuild(dir.path(), None).expect("report");
     let page = read(&dir, REPORT_HTML);
     for part in [
         "dev, quickstart turn 3: in artifacts (artifacts on)",
@@ -126,7 +126,7 @@ fn a_break_opens_to_the_texts_that_differ() {
 fn without_texts_the_page_says_so() {
     let (run, _) = told();
     let dir = folder(&manifest(), &run, &[]);
-    rebuild(dir.path()).expect("report");
+    rebuild(dir.path(), None).expect("report");
     let page = read(&dir, REPORT_HTML);
     assert!(page.contains("The texts of the prompts were not kept"));
     assert!(page.contains("in proportion to their bytes"));
@@ -184,7 +184,7 @@ fn odd_runs_are_told_as_they_are() {
         bounds.truncate(kept);
         records.iter_mut().for_each(change);
         let dir = folder(&manifest(), &(records, bounds), &texts);
-        rebuild(dir.path()).expect(case);
+        rebuild(dir.path(), None).expect(case);
         let page = read(&dir, REPORT_HTML);
         assert!(page.contains(said), "{case}");
         assert!(read(&dir, REPORT_MD).contains(said), "{case}");
@@ -208,7 +208,7 @@ fn a_run_that_was_killed_is_reported_from_what_there_is() {
     let path = dir.path().join(files::REQUESTS);
     let torn = read(&dir, files::REQUESTS) + "{\"v\":1,\"scen";
     fs::write(path, torn).expect("writes");
-    let results = rebuild(dir.path()).expect("report");
+    let results = rebuild(dir.path(), None).expect("report");
     assert_eq!(results.totals[0].figures.requests, 3);
     assert!(
         results
@@ -260,7 +260,7 @@ fn a_large_run_gives_a_page_of_bounded_size_that_says_what_it_leaves_out() {
         }
     }
     let dir = folder(&manifest, &run, &[system]);
-    let results = rebuild(dir.path()).expect("report");
+    let results = rebuild(dir.path(), None).expect("report");
     assert_eq!(results.turns.len(), 1_800);
     let page = read(&dir, REPORT_HTML);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
@@ -295,7 +295,7 @@ fn a_cell_is_shown_by_its_first_repeat_and_by_the_last_try() {
     second.usage.total = Some(Tokens(9_999));
     run.0.insert(0, second);
     let dir = folder(&manifest(), &run, &texts);
-    rebuild(dir.path()).expect("report");
+    rebuild(dir.path(), None).expect("report");
     let map = read(&dir, "charts/prefix-map-quickstart-dev.svg");
     assert!(map.contains("n = 3 requests · 1 conversation"), "{map}");
     assert!(!map.contains("9,999"));
@@ -308,6 +308,6 @@ fn what_cannot_be_read_or_written_is_named() {
     let (run, texts) = told();
     let dir = folder(&manifest(), &run, &texts);
     fs::write(dir.path().join(CHARTS), "a file in the way").expect("writes");
-    let blocked = rebuild(dir.path()).expect_err("no folder for charts");
+    let blocked = rebuild(dir.path(), None).expect_err("no folder for charts");
     assert!(blocked.to_string().contains(CHARTS), "{blocked}");
 }

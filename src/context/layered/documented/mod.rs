@@ -11,6 +11,7 @@
 //! system prompt grows at its end only, unless a source of L1 changes, the chat
 //! is cut back, or a loaded chat is recovered.
 
+mod layout;
 mod pieces;
 mod reload;
 mod shelf;
@@ -18,19 +19,18 @@ mod shelf;
 pub use pieces::{Kind, Piece};
 
 use super::convert;
-use super::frame::{Frame, Marks, foreign, refuse, user};
-use super::sources::{self, frame, in_layer};
-use crate::chat::{Class, Digest, Message, Origin, Prompt, Role, Span};
+use super::frame::{Frame, Marks, foreign, refuse};
+use super::sources;
+use crate::chat::{Digest, Message, Origin, Prompt, Role, Span};
 use crate::context::Phrases;
-use crate::context::configuration::{Options, Reasoning};
-use crate::context::registry::{self, key};
-use crate::context::render;
+use crate::context::configuration::Options;
+use crate::context::registry;
 use crate::context::stored::Stored;
 use crate::context::strategy::{ContextError, Plan, Setup, Strategy, StrategyKind};
 use crate::context::turn::produce::Producer;
-use crate::context::view::{Chain, Link, Purpose, Sample, Subagent, UserTurn};
+use crate::context::view::{Chain, Purpose, Sample, UserTurn};
 use serde::{Deserialize, Serialize};
-use shelf::{Known, Shelf};
+use shelf::Shelf;
 use std::sync::Arc;
 
 /// The line of the registry.
@@ -159,136 +159,26 @@ impl Layered {
             }
         }
     }
+}
 
-    fn library(&self, shelf: &Shelf) -> Vec<Span> {
-        let mut spans = Vec::new();
-        for entry in shelf.entries() {
-            let gap = if spans.is_empty() {
-                convert::library_heading(&self.phrases)
-            } else {
-                pieces::between("L2", "\n\n")
-            };
-            spans.push(gap);
-            spans.extend(entry.piece.spans("L2", entry.version));
-        }
-        spans
+/// What of the layers is not what the message before left, without a reason.
+fn watch(chain: &Chain<'_>, instructions: Digest, shelf: &Shelf) -> Vec<String> {
+    let users: Vec<&Arc<UserTurn>> = chain.users().collect();
+    let [.., before, now] = users.as_slice() else {
+        return Vec::new();
+    };
+    let Some(Stored::Layered(kept)) = &before.stored else {
+        return Vec::new();
+    };
+    let mut warnings = Vec::new();
+    if kept.instructions != instructions && same_settings(&before.sample, &now.sample) {
+        warnings.push("L1 has changed although no source of it has".to_owned());
     }
-
-    /// What goes in front of a question: tools, references, what is new.
-    fn context(&self, turn: &UserTurn, shelf: &Shelf) -> Vec<Span> {
-        let (mut references, mut new) = (Vec::new(), Vec::new());
-        for piece in pieces::pieces(turn, &self.phrases) {
-            match shelf.known(&piece) {
-                Known::Same(version) => references.push(piece.label(version)),
-                Known::New(version) => new.push(piece.spans("L3", version)),
-            }
-        }
-        new.push(pieces::queued(&turn.queued_files));
-        let references = references.iter().map(String::as_str);
-        let parts = [
-            self.tools(turn),
-            convert::references(references, &self.phrases),
-            render::join("\n\n", new),
-        ];
-        render::join("\n\n", parts)
+    let loaded = chain.reloaded > 0 && chain.reloaded + 1 == users.len();
+    if !loaded && shelf.hash(kept.entries) != Some(kept.library) {
+        warnings.push("L2 has changed although nothing was added or recovered".to_owned());
     }
-
-    /// Context in context: what is true now, what was retrieved, what tools gave.
-    fn tools(&self, turn: &UserTurn) -> Vec<Span> {
-        let mut parts = sources::present(&turn.sample, self.producer());
-        parts.extend(turn.retrieved.iter().map(|text| {
-            vec![
-                registry::span(key::RETRIEVED, "<retrieved>\n"),
-                registry::span(key::RETRIEVED, render::escape(text, "retrieved")),
-                registry::span(key::RETRIEVED, "\n</retrieved>"),
-            ]
-        }));
-        parts.extend(turn.tool_outputs.iter().map(|output| {
-            let tool = &output.tool;
-            let span = |text: String| registry::span(key::TOOL_OUTPUTS, text);
-            vec![
-                span(format!("<{tool}>\n")),
-                registry::span(key::TOOL_OUTPUTS, render::escape(&output.output, tool)),
-                span(format!("\n</{tool}>")),
-            ]
-        }));
-        let mut spans = in_layer("L3", render::join("\n\n", parts));
-        if !spans.is_empty() {
-            let heading = format!("{}\n\n", self.phrases.get("tool_context_heading"));
-            spans.insert(0, frame("L3", heading));
-        }
-        spans
-    }
-
-    /// What was typed, with its stamp: the same in the history and when asked.
-    fn typed(&self, turn: &UserTurn) -> Vec<Span> {
-        let stamp = self.stamped(&turn.sample).then(|| sources::stamp(turn));
-        let text = Span::new(Origin::USER, Class::Turn, turn.text.clone());
-        stamp.into_iter().chain([text]).collect()
-    }
-
-    fn newest(&self, turn: &UserTurn, shelf: &Shelf, rounds: usize) -> Vec<Message> {
-        let mut spans = self.context(turn, shelf);
-        if !spans.is_empty() {
-            let label = self.phrases.get("query_label");
-            spans.push(frame("L5", format!("\n\n---\n\n{label}\n\n")));
-        }
-        spans.extend(self.typed(turn));
-        let question = user(spans, render::images(&turn.attachments));
-        let rounds = turn.rounds.iter().take(rounds).flat_map(render::round);
-        std::iter::once(question).chain(rounds).collect()
-    }
-
-    /// Raw messages in front of the newest; all of them for a summary.
-    fn history(&self, chain: &Chain<'_>) -> Vec<Message> {
-        let mut links = chain.visible();
-        if *chain.purpose != Purpose::Summarise && matches!(links.last(), Some(Link::User(_))) {
-            links.pop();
-        }
-        let reasoning = self.options.reasoning.unwrap_or(Reasoning::Drop);
-        links
-            .into_iter()
-            .filter_map(|link| match link {
-                Link::User(turn) => Some(user(self.typed(turn), render::images(&turn.attachments))),
-                Link::Assistant(turn) => render::answer(turn, reasoning),
-                Link::Compaction(_) => None,
-            })
-            .collect()
-    }
-
-    fn watch(&self, chain: &Chain<'_>, instructions: Digest, shelf: &Shelf) -> Vec<String> {
-        let users: Vec<&Arc<UserTurn>> = chain.users().collect();
-        let [.., before, now] = users.as_slice() else {
-            return Vec::new();
-        };
-        let Some(Stored::Layered(kept)) = &before.stored else {
-            return Vec::new();
-        };
-        let mut warnings = Vec::new();
-        if kept.instructions != instructions && same_settings(&before.sample, &now.sample) {
-            warnings.push("L1 has changed although no source of it has".to_owned());
-        }
-        let loaded = chain.reloaded > 0 && chain.reloaded + 1 == users.len();
-        if !loaded && shelf.hash(kept.entries) != Some(kept.library) {
-            warnings.push("L2 has changed although nothing was added or recovered".to_owned());
-        }
-        warnings
-    }
-
-    fn helper(&self, chain: &Chain<'_>, helper: &Subagent) -> Frame {
-        let skills = helper.skills.iter();
-        let skills = skills.map(|(name, body)| self.producer().always_apply(name, body));
-        let skills = in_layer("L1", render::join("\n\n", skills));
-        let retrieved = helper.retrieved.iter();
-        let retrieved = retrieved.map(|text| registry::span(key::RETRIEVED, text.clone()));
-        let task = Span::new(Origin::USER, Class::Turn, helper.task.clone());
-        let parts = [in_layer("L3", retrieved.collect()), vec![task]];
-        Frame {
-            instructions: render::join("\n\n", [self.instructions(chain), skills]),
-            newest: vec![user(render::join("\n\n", parts), std::iter::empty())],
-            ..Frame::default()
-        }
-    }
+    warnings
 }
 
 /// Whether two samples have the same sources of L1.
@@ -334,7 +224,7 @@ impl Strategy for Layered {
         let l1 = sources::instructions(&newest.sample, self.producer());
         let instructions = Digest::of(convert::concat(&l1).as_bytes());
         let shelf = self.shown(chain);
-        warnings.extend(self.watch(chain, instructions, &shelf));
+        warnings.extend(watch(chain, instructions, &shelf));
         let entries = shelf.entries().len();
         let kept = Kept {
             instructions,
@@ -359,9 +249,14 @@ impl Strategy for Layered {
                 (_, Some(turn)) => self.newest(turn, &shelf, chain.rounds),
                 (_, None) => Vec::new(),
             };
+            let instructions = self.instructions(chain);
+            let mut library = self.library(&shelf);
+            if let (true, Some(heading)) = (instructions.is_empty(), library.first_mut()) {
+                heading.text = heading.text.trim_start().into();
+            }
             Frame {
-                instructions: self.instructions(chain),
-                library: self.library(&shelf),
+                instructions,
+                library,
                 summary: chain
                     .boundary()
                     .map(|(_, compaction)| compaction.summary.clone()),

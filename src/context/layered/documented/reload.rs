@@ -23,7 +23,7 @@ pub(super) fn recover(turns: &[&Arc<UserTurn>], vault: &Vault, phrases: &Phrases
     let mut warned: HashSet<String> = HashSet::new();
     for saved in turns.iter().flat_map(|turn| pieces(turn, phrases)) {
         let (piece, warning) = match saved.kind {
-            Kind::Note => note(saved, vault, phrases),
+            Kind::Note => note(&saved, vault, phrases),
             Kind::Url | Kind::Tab | Kind::Selection => (Some(saved), None),
         };
         out.pieces.extend(piece);
@@ -33,9 +33,9 @@ pub(super) fn recover(turns: &[&Arc<UserTurn>], vault: &Vault, phrases: &Phrases
     out
 }
 
-fn note(saved: Piece, vault: &Vault, phrases: &Phrases) -> (Option<Piece>, Option<String>) {
-    let path = saved.id.clone();
-    if let Some(found) = vault.get(&path).filter(|note| note.text.is_some()) {
+fn note(saved: &Piece, vault: &Vault, phrases: &Phrases) -> (Option<Piece>, Option<String>) {
+    let path = &saved.id;
+    if let Some(found) = vault.get(path).filter(|note| note.text.is_some()) {
         let now = Piece::note(found, phrases);
         let changed = now.digest() != saved.digest();
         let said = changed.then(|| {
@@ -43,7 +43,7 @@ fn note(saved: Piece, vault: &Vault, phrases: &Phrases) -> (Option<Piece>, Optio
         });
         return (Some(now), said);
     }
-    match same_name(&path, vault).as_slice() {
+    match same_name(path, vault).as_slice() {
         [] => {
             let said = format!("`{path}` is gone since the chat was saved: the library lacks it");
             (None, Some(said))

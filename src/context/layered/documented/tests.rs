@@ -1,7 +1,11 @@
+mod growth;
+
 use super::*;
 use crate::chat::{Content, Family, Text};
 use crate::context::testing::{Talk, flat, flat_with_markers, moment, round, strategy, text};
-use crate::context::view::{Attachment, CompactionMode, NodeId, Note, ToolOutput, Vault};
+use crate::context::view::{
+    Attachment, CompactionMode, Link, NodeId, Note, Subagent, ToolOutput, Vault,
+};
 use jiff::Timestamp;
 
 fn note(path: &str, body: &str) -> Note {
@@ -72,92 +76,6 @@ fn loaded<T>(talk: &Talk, vault: &Vault, reloaded: usize, see: impl FnOnce(&Chai
 fn vault(notes: &[(&str, &str)]) -> Vault {
     let notes = notes.iter().map(|(path, body)| note(path, body));
     notes.map(|note| (note.path.clone(), note)).collect()
-}
-
-#[test]
-fn an_unchanged_note_is_referred_to_and_stands_once_in_the_library() {
-    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
-    let first = ask(&mut talk, &mut *it, "one", vec![attached("a.md", "Alpha")]);
-    assert!(!system(&first).contains("Alpha"));
-    assert!(newest(&first).starts_with("<note_context>\n<path>a.md</path>"));
-    let touched = Attachment::Note {
-        note: Note {
-            modified: Timestamp::MAX,
-            ..note("a.md", "Alpha")
-        },
-        active: true,
-    };
-    let second = ask(
-        &mut talk,
-        &mut *it,
-        "two",
-        vec![touched, attached("b.md", "Beta")],
-    );
-    assert_eq!(system(&second).matches("Alpha").count(), 1);
-    let said = newest(&second);
-    assert!(said.contains("\n- a.md\n") && said.contains("Beta") && !said.contains("Alpha"));
-    let third = ask(&mut talk, &mut *it, "three", vec![]);
-    assert!(system(&third).starts_with(&system(&second)));
-    assert_eq!(newest(&third), "three");
-}
-
-#[test]
-fn a_changed_note_comes_as_a_new_version_and_the_library_stays() {
-    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
-    ask(&mut talk, &mut *it, "one", vec![attached("a.md", "Alpha")]);
-    let before = ask(&mut talk, &mut *it, "two", vec![]);
-    let changed = ask(
-        &mut talk,
-        &mut *it,
-        "three",
-        vec![attached("a.md", "Other")],
-    );
-    assert_eq!(system(&changed), system(&before));
-    assert!(newest(&changed).contains("<version>2</version>\n<content>\nOther"));
-    let back = ask(&mut talk, &mut *it, "four", vec![attached("a.md", "Alpha")]);
-    assert!(system(&back).starts_with(&system(&before)));
-    assert!(system(&back).contains("Other"));
-    assert!(newest(&back).contains("- a.md\n"));
-    let again = ask(&mut talk, &mut *it, "five", vec![attached("a.md", "Other")]);
-    assert!(newest(&again).contains("- a.md (version 2)\n"));
-    assert!(talk.plan.warnings.is_empty());
-}
-
-#[test]
-fn the_fault_of_2025_takes_what_is_attached_out_of_the_library() {
-    let mut talk = Talk::new(Family::Compatible);
-    let options = Options {
-        drop_current_from_library: Some(true),
-        ..Options::default()
-    };
-    let mut it = strategy(NAME, options);
-    ask(
-        &mut talk,
-        &mut *it,
-        "one",
-        vec![attached("a.md", "Alpha"), attached("b.md", "Beta")],
-    );
-    ask(&mut talk, &mut *it, "two", vec![]);
-    let third = ask(
-        &mut talk,
-        &mut *it,
-        "three",
-        vec![attached("a.md", "Alpha")],
-    );
-    assert!(!system(&third).contains("Alpha") && system(&third).contains("Beta"));
-    assert!(newest(&third).contains("Alpha"));
-    assert_eq!(talk.plan.warnings.len(), 1);
-    assert!(talk.plan.warnings[0].starts_with("L2 has changed"));
-}
-
-#[test]
-fn notes_with_pictures_are_not_promoted() {
-    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
-    let picture = || vec![attached("p.md", "see ![[x.png]] here")];
-    ask(&mut talk, &mut *it, "one", picture());
-    let second = ask(&mut talk, &mut *it, "two", picture());
-    assert!(!system(&second).contains("x.png"));
-    assert!(newest(&second).contains("x.png"));
 }
 
 #[test]
@@ -254,59 +172,6 @@ fn asking_again_sends_the_same_and_memory_that_is_off_is_withheld() {
     assert!(!flat(&talk.render(&mut *it, &Purpose::Regenerate)).contains("Rome"));
 }
 
-#[test]
-fn a_compaction_replaces_history_and_leaves_the_library() {
-    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
-    for n in 0..4 {
-        let piece = attached(&format!("n{n}.md"), &format!("Body {n}"));
-        ask(&mut talk, &mut *it, &format!("question {n}"), vec![piece]);
-    }
-    talk.compact(1, CompactionMode::Coverage);
-    let prompt = ask(&mut talk, &mut *it, "go on", vec![]);
-    let all = flat(&prompt);
-    assert!(text_of(&prompt, 0).contains("They talked."));
-    assert!(all.contains("question 3") && !all.contains("question 2"));
-    assert!((0..4).all(|n| system(&prompt).contains(&format!("Body {n}"))));
-}
-
-#[test]
-fn a_loaded_chat_is_recovered_from_the_vault_once() {
-    let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
-    let sent = ["same.md", "new.md", "old/moved.md", "old/two.md", "gone.md"];
-    let pieces = sent
-        .iter()
-        .map(|path| attached(path, &format!("text of {path}")));
-    ask(&mut talk, &mut *it, "one", pieces.collect());
-    let now = vault(&[
-        ("same.md", "text of same.md"),
-        ("new.md", "changed"),
-        ("elsewhere/moved.md", "text of old/moved.md"),
-        ("x/two.md", "X"),
-        ("y/two.md", "Y"),
-    ]);
-    talk.send(&mut *it, "two");
-    let plan = loaded(&talk, &now, 1, |chain| it.plan(chain)).unwrap();
-    let said = plan.warnings.join("\n");
-    assert_eq!(plan.warnings.len(), 4, "{said}");
-    for part in [
-        "`new.md` has changed",
-        "`old/moved.md` was moved to `elsewhere/moved.md`",
-        "its name is ambiguous (`x/two.md`, `y/two.md`)",
-        "`gone.md` is gone",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    store(&mut talk, plan);
-    let first = loaded(&talk, &now, 1, |chain| it.render(chain)).unwrap();
-    let library = system(&first);
-    assert!(library.contains("text of same.md") && library.contains("changed"));
-    assert!(library.contains("<path>elsewhere/moved.md</path>"));
-    assert!(!library.contains("gone") && !library.contains("two.md"));
-    let later = vault(&[("same.md", "changed later")]);
-    let second = loaded(&talk, &later, 1, |chain| it.render(chain)).unwrap();
-    assert_eq!(flat(&second), flat(&first));
-}
-
 /// Stores a plan on the leaf by adding the message again behind its parent.
 fn store(talk: &mut Talk, plan: Plan) {
     let links = talk.path(talk.leaf);
@@ -353,7 +218,7 @@ fn at_most_four_blocks_are_marked_and_l1_and_l2_are_two_of_them() {
 fn a_tool_loop_grows_and_is_gone_with_the_next_question() {
     let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
     let prompt = talk.send_with(&mut *it, "one", |turn| {
-        turn.rounds = vec![round(1), round(2)]
+        turn.rounds = vec![round(1), round(2)];
     });
     assert_eq!(prompt.messages.len(), 5);
     talk.reply("done");
@@ -412,4 +277,55 @@ fn an_option_that_is_not_read_is_refused() {
         error.to_string(),
         "`layered` cannot render the option `window`"
     );
+}
+
+mod properties {
+    use super::*;
+    use proptest::prelude::{ProptestConfig, prop, prop_assert, proptest};
+    use proptest::strategy::Strategy as Generator;
+
+    /// What happens before a question: which notes are attached with which text,
+    /// and which source changes.
+    #[derive(Clone, Debug)]
+    struct Step {
+        notes: Vec<(u8, u8)>,
+        memory: bool,
+    }
+
+    fn step() -> impl Generator<Value = Step> {
+        let notes = prop::collection::vec((0..4_u8, 0..3_u8), 0..3);
+        (notes, prop::bool::weighted(0.2)).prop_map(|(notes, memory)| Step { notes, memory })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_system_prompt_only_grows_unless_a_source_changes(
+            steps in prop::collection::vec(step(), 1..9),
+        ) {
+            let (mut talk, mut it) = (Talk::new(Family::Compatible), layered());
+            let mut before = String::new();
+            for (number, step) in steps.iter().enumerate() {
+                if step.memory {
+                    talk.remember("turn", &number.to_string());
+                }
+                let notes = step.notes.iter().map(|(path, text)| {
+                    attached(&format!("n{path}.md"), &format!("text {text}"))
+                });
+                let notes: Vec<Attachment> = notes.collect();
+                let prompt = ask(&mut talk, &mut *it, &format!("q{number}"), notes.clone());
+                let now = system(&prompt);
+                prop_assert!(step.memory || now.starts_with(&before), "{now}");
+                prop_assert!(talk.plan.warnings.is_empty(), "{:?}", talk.plan.warnings);
+                let said = newest(&prompt);
+                for note in &notes {
+                    if let Attachment::Note { note, .. } = note {
+                        prop_assert!(said.contains(&*note.path), "{said}");
+                    }
+                }
+                before = now;
+            }
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! A message of a scenario as the releases see it.
 
-use super::chatfile::{self, Names, SavedTurn, Sender};
-use super::files::Files;
-use super::turn::Item;
+use crate::context::layered::chatfile::{self, Names, SavedTurn, Sender};
+use crate::context::layered::files::Files;
+use crate::context::layered::turn::Item;
 use crate::context::view::{Attachment, ChainKind, Note, UserTurn};
 use std::sync::Arc;
 
