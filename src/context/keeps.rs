@@ -44,7 +44,10 @@ static TABLE: &[(&str, Keeps)] = &[
     ("dev", EARLIER),
     ("lever-off", EARLIER),
     ("parts", EARLIER),
-    ("turn-context", Keeps::Not("an earlier date after travelling west")),
+    (
+        "turn-context",
+        Keeps::Not("an earlier date after travelling west"),
+    ),
     ("layered", EARLIER),
     ("copilot-3.1", EARLIER),
     ("copilot-4", EARLIER),
