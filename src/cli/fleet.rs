@@ -24,7 +24,7 @@ const LISTED: usize = 8;
 /// What makes a prediction one of a fleet.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Fleet")]
-pub(super) struct Arguments {
+pub(super) struct FleetArguments {
     /// Play so many copies of every scenario at once, turn by turn [default: 1]
     #[arg(long, value_name = "M")]
     sessions: Option<NonZeroUsize>,
@@ -90,7 +90,7 @@ impl From<&Replica> for Counts {
     }
 }
 
-impl Arguments {
+impl FleetArguments {
     /// Whether any of them was given.
     pub(super) fn asked_for(&self) -> bool {
         self.sessions.is_some()
@@ -145,7 +145,7 @@ impl Arguments {
 
 /// Plays every configuration on a fleet of its own and prints what came of it.
 pub(super) fn run(
-    arguments: &Arguments,
+    arguments: &FleetArguments,
     played: &Played<'_>,
     jsonl: bool,
 ) -> Result<Exit, Failure> {

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     form: Form,
 
     #[command(flatten)]
-    fleet: fleet::Arguments,
+    fleet: fleet::FleetArguments,
 
     /// How the cache works (see `list cache-models`)
     #[arg(long, value_name = "MODEL", default_value = "blocks:16")]

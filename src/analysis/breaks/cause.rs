@@ -45,7 +45,7 @@ const SPOKEN: &[&str] = &[
 /// turn; of several that fit equally the last one.
 ///
 /// Without such a step it is what is known of the place: `first request` of a
-/// conversation, `library grew`, `time passed`, `memory moved` where a source's
+/// conversation, `library grew`, `library changed` where one of its items did, `time passed`, `memory moved` where a source's
 /// text stood in front of what is there now, `subagent` behind a helper's prompt,
 /// `history`, or `memory changed` where a source changed and nobody said why.
 pub fn cause(
@@ -98,7 +98,12 @@ fn without_step(
     if first_request {
         "first request".to_owned()
     } else if layer(origin) == Some("L2") {
-        "library grew".to_owned()
+        let rewritten = displaced.and_then(layer) == Some("L2");
+        if rewritten {
+            "library changed".to_owned()
+        } else {
+            "library grew".to_owned()
+        }
     } else if follows_clock {
         "time passed".to_owned()
     } else if spoken(origin) {
@@ -199,6 +204,8 @@ mod tests {
             ("user", Some("reply"), &[], "history"),
             ("L5/user", Some("L3/notes/a.md"), &[], "notes/a.md moved"),
             ("always_apply_skill.lists", None, &[], "subagent"),
+            ("L2/b.md", Some("L2/b.md"), &[], "library changed"),
+            ("L2/b.md", Some("L1/guidance"), &[], "library grew"),
         ];
         for (origin, displaced, events, expected) in cases {
             let displaced = displaced.map(Origin::from);

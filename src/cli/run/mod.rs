@@ -12,7 +12,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, no_client, variable};
+use super::target::{Aim, name_output, no_client, variable};
 use super::targets::{self, Entry};
 use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
 use crate::record::{Ending, RunWriter, WallTime, WriteError};
@@ -127,12 +127,12 @@ async fn drive(arguments: Arguments, stop: CancellationToken) -> Result<Exit, Fa
         Some(entry) => entry.client(&variable)?,
         None => ClientSettings::default(),
     };
-    let routes = routes.giving_up_after(patience(&arguments, &mut settings)?);
-    let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
-    let client = Arc::new(client);
-    let find = Place::find(&arguments, entry.as_ref(), &client, planned.seed);
-    let found = stop.run_until_cancelled(find).await;
-    let place = found.unwrap_or_else(|| Err(interrupted_early()))?;
+    let patience = patience(&arguments, &mut settings)?;
+    let client = Client::new(&routes.giving_up_after(patience), Instant::now());
+    let client = Arc::new(client.map_err(no_client)?);
+    let found = Place::find(&arguments, entry.as_ref(), &client, &planned);
+    let found = stop.run_until_cancelled(found);
+    let place = found.await.unwrap_or_else(|| Err(interrupted_early()))?;
     let cells = planned.cells(&place.target);
     let manifest = planned.manifest(&arguments, settings, &place.target);
     let dir = plan::folder(&arguments, &planned.scenarios, &manifest);
@@ -237,7 +237,7 @@ impl Place {
         arguments: &Arguments,
         entry: Option<&Entry>,
         client: &Client,
-        seed: u64,
+        planned: &Planned,
     ) -> Result<Self, Failure> {
         let catalogue = prices::catalogue(arguments.aim.prices.as_deref())?;
         let stated = entry.and_then(Entry::prices);
@@ -248,6 +248,10 @@ impl Place {
                 Some(entry) => arguments.aim.named(entry, client).await?,
                 None => arguments.aim.remote(url, client).await?,
             };
+            if planned.live() {
+                // What was generated is sent again as text, which need not tokenise alike.
+                name_output(&mut target);
+            }
             target.price = price(&target)?;
             return Ok(Self {
                 target: Arc::new(target),
@@ -257,7 +261,7 @@ impl Place {
         let profile = super::serve::profile(&arguments.aim.profile)?;
         let options = server::Options {
             profile,
-            seed,
+            seed: planned.seed,
             model: "embedded".to_owned(),
             ..server::Options::default()
         };

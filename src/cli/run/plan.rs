@@ -39,9 +39,7 @@ impl Planned {
             let files: Arc<dyn Resources> = Arc::new(files);
             chosen.push((found, files));
         }
-        let live = scenarios
-            .iter()
-            .any(|scenario| scenario.replies == Replies::Live);
+        let live = any_live(&scenarios);
         let seed = settings.resolve("seed", given.seed, 1)?;
         let repeats = settings.resolve("repeat", given.repeat, 1)?;
         let sessions = settings.resolve("sessions", given.sessions, 1)?;
@@ -68,6 +66,11 @@ impl Planned {
             seed,
             nonce,
         })
+    }
+
+    /// Whether answers of the model are part of later prompts.
+    pub(super) fn live(&self) -> bool {
+        any_live(&self.scenarios)
     }
 
     /// Every scenario under every configuration, in the order given.
@@ -131,6 +134,11 @@ impl Planned {
         manifest.targets = vec![facts(target)];
         manifest
     }
+}
+
+fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
+    let mut replies = scenarios.iter().map(|scenario| scenario.replies);
+    replies.any(|replies| replies == Replies::Live)
 }
 
 fn facts(target: &Target) -> TargetFacts {
