@@ -84,7 +84,7 @@ fn text(seed: usize, tokens: usize) -> String {
 fn ids(messages: &[(&str, &str)]) -> Vec<u32> {
     let messages: Vec<_> = messages
         .iter()
-        .map(|&(role, text)| TemplateMessage { role, text })
+        .map(|&(role, text)| TemplateMessage::text(role, text))
         .collect();
     embedded().prompt(&messages)
 }

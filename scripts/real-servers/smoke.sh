@@ -14,5 +14,5 @@ trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm
 wait_for "http://127.0.0.1:$port/health" 120 "$server" || { cat "$work/server.log" >&2; exit 1; }
 
 "$program" run "$root/scenarios/smoke.yaml" --config dev,append-only --target "http://127.0.0.1:$port/v1" \
-  --model smollm2 --max-tokens 8 --out "$work/run"
+  --model smollm2 --cache-model slots:1,ram=0 --max-tokens 8 --out "$work/run"
 python3 "$here/smoke_check.py" "$work/run"

@@ -54,7 +54,7 @@ case ${1:-} in
     exec "$venv/bin/vllm" serve "$cache/models/$model" --served-model-name tiny \
       --host 127.0.0.1 --port "$port" --max-model-len 32768 --dtype bfloat16 \
       --enable-prefix-caching --enable-prompt-tokens-details --block-size "$block" \
-      --enforce-eager --max-num-seqs 8 "$@"
+      --enforce-eager --max-num-seqs 8 --enable-auto-tool-choice --tool-call-parser hermes "$@"
     ;;
   *)
     sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2

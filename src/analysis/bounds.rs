@@ -53,7 +53,7 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
         .filter(|record| record.target == inputs.target.name)
         .collect();
     records.sort_by_key(|record| record.stamps.sent_us.unwrap_or(record.stamps.due_us));
-    let renderer = Renderer::new(inputs.spans, inputs.encoder);
+    let renderer = Renderer::new(inputs.spans, inputs.encoder, &inputs.target.dialect);
     let mut breaks = Breaks::new(inputs.spans);
     let mut caches = Caches::new(model, inputs.target.lifetime_ms);
     let mut clocks = Clocks::default();
@@ -100,7 +100,7 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
 
 /// Whether a request can have left something in the cache: it may have reached
 /// the engine, whatever became of its answer. A bound is an upper one.
-fn may_be_held(record: &RequestRecord) -> bool {
+pub fn may_be_held(record: &RequestRecord) -> bool {
     record.stamps.sent_us.is_some()
         && match record.outcome {
             Outcome::Ok

@@ -31,9 +31,8 @@ pub(super) fn of(
     let Some(read) = record.usage.read.filter(|_| counted) else {
         return flags;
     };
-    let above = bound
-        .bound
-        .is_some_and(|bound| read > bound + target.tolerance);
+    let tolerance = tolerance(target, record.usage.total);
+    let above = bound.bound.is_some_and(|bound| read > bound + tolerance);
     if above && !beyond_lifetime {
         raise("above_bound");
         if record.turn == 1 && record.request == 1 {
@@ -42,11 +41,17 @@ pub(super) fn of(
     }
     if model
         .and_then(step)
-        .is_some_and(|step| off(read, step) > target.tolerance)
+        .is_some_and(|step| off(read, step) > tolerance)
     {
         raise("off_step");
     }
     flags
+}
+
+/// What the count of a prompt of `total` tokens may be off by.
+fn tolerance(target: &TargetFacts, total: Option<Tokens>) -> Tokens {
+    let share = total.unwrap_or_default().0 * u64::from(target.tolerance_permille) / 1_000;
+    target.tolerance.max(Tokens(share))
 }
 
 /// Counts of this model are multiples of this many tokens.

@@ -1,10 +1,17 @@
 //! Recorded prompts back to tokens.
 
+use super::recorded::RecordedPrompt;
 use crate::cache::Model;
-use crate::chat::{Role, Text};
-use crate::record::{RecordedMessage, RequestRecord, SpanStore};
-use crate::tokens::{SharedEncoder, TemplateMessage};
+use crate::chat::Role;
+use crate::record::{RequestRecord, SpanStore};
+use crate::tokens::SharedEncoder;
 use crate::units::Tokens;
+
+/// A generated token that is counted and not known; no vocabulary has it.
+const UNKNOWN: u32 = u32::MAX;
+
+/// No answer is longer; a server that claims so is not believed.
+const MOST_OUTPUT: usize = 1 << 20;
 
 /// A recorded prompt as tokens.
 pub(super) struct Encoded {
@@ -32,64 +39,59 @@ impl Encoded {
 pub(super) struct Renderer<'a> {
     spans: &'a SpanStore,
     encoder: Option<&'a SharedEncoder>,
+    /// The target's, which decides what an engine makes of a prompt.
+    dialect: &'a str,
 }
 
 impl<'a> Renderer<'a> {
-    pub(super) fn new(spans: &'a SpanStore, encoder: Option<&'a SharedEncoder>) -> Self {
-        Self { spans, encoder }
+    pub(super) fn new(
+        spans: &'a SpanStore,
+        encoder: Option<&'a SharedEncoder>,
+        dialect: &'a str,
+    ) -> Self {
+        Self {
+            spans,
+            encoder,
+            dialect,
+        }
     }
 
     /// `None` where a text was not kept, or cannot be encoded.
     pub(super) fn prompt(&self, record: &RequestRecord) -> Option<Encoded> {
         let encoder = self.encoder?;
-        let texts = record
-            .prompt
-            .iter()
-            .map(|message| self.text(message))
-            .collect::<Option<Vec<_>>>()?;
-        let roles: Vec<Role> = record.prompt.iter().map(|message| message.role).collect();
-        let messages: Vec<_> = roles
-            .iter()
-            .zip(&texts)
-            .map(|(role, text)| TemplateMessage {
-                role: role.as_str(),
-                text,
-            })
-            .collect();
-        let encoded = encoder.encoded(&messages).ok()?;
+        let prompt = RecordedPrompt::of(record, self.spans, self.dialect)?;
+        let encoded = encoder.encoded(&prompt.messages()).ok()?;
         (!encoded.ids.is_empty()).then_some(Encoded {
             ids: encoded.ids,
             ends: encoded.ends,
-            roles,
+            roles: prompt.roles(),
         })
     }
 
-    fn text(&self, message: &RecordedMessage) -> Option<String> {
-        message
-            .spans
-            .iter()
-            .map(|span| self.spans.text(span.sha256).map(Text::as_str))
-            .collect()
-    }
-
     /// The tokens that were generated, the last one included, which a cache
-    /// does not hold.
+    /// does not hold: those that the server named, else those of the text.
     ///
     /// The server's count decides how many there were: a stop token is counted
-    /// and has no text, and a text that was cut off may encode to more tokens
-    /// than were generated. Where the answer's text is not known it is empty.
+    /// and has no text, reasoning stands in front, and a text that was cut off
+    /// may encode to more tokens than were generated. Tokens that are counted
+    /// and not known take up room in a cache and match nothing.
     pub(super) fn output(&self, record: &RequestRecord) -> Vec<u32> {
-        let text = record.output_sha256.and_then(|hash| self.spans.text(hash));
-        let Some((text, encoder)) = text.zip(self.encoder) else {
-            return Vec::new();
+        let count = |tokens: Option<Tokens>| {
+            let count = usize::try_from(tokens?.0).ok()?;
+            Some(count.min(MOST_OUTPUT))
         };
-        let mut ids = encoder.output(text);
-        let counted = record.usage.output.map(|tokens| tokens.0);
-        match counted.map(usize::try_from) {
-            // The stop token: its id does not matter, since it is not held.
-            Some(Ok(counted)) if counted > ids.len() => ids.push(0),
-            Some(Ok(counted)) => ids.truncate(counted),
-            Some(Err(_)) | None => {}
+        let mut ids = if let Some(ids) = &record.output_ids {
+            ids.to_vec()
+        } else {
+            let mut ids = vec![UNKNOWN; count(record.usage.reasoning).unwrap_or(0)];
+            let text = record.output_sha256.and_then(|hash| self.spans.text(hash));
+            if let Some((text, encoder)) = text.zip(self.encoder) {
+                ids.extend(encoder.output(text));
+            }
+            ids
+        };
+        if let Some(counted) = count(record.usage.output) {
+            ids.resize(counted, UNKNOWN);
         }
         ids
     }

@@ -57,6 +57,17 @@ impl From<&Cell> for TotalKey {
     }
 }
 
+/// A configuration over the scenarios of one group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupTotal {
+    /// The group.
+    pub group: Arc<str>,
+    /// Configuration, target, model and load level.
+    pub key: TotalKey,
+    /// Its numbers.
+    pub figures: Figures,
+}
+
 /// What was measured on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetNote {
@@ -97,6 +108,8 @@ pub struct Results {
     pub rows: Vec<SummaryRow>,
     /// A row per configuration, target, model and load.
     pub totals: Vec<Total>,
+    /// A row per group, configuration, target, model and load.
+    pub groups: Vec<GroupTotal>,
     /// A row per cell and turn.
     pub turns: Vec<TurnRow>,
     /// Breaks by configuration, source and cause; most tokens lost first.
@@ -147,6 +160,7 @@ impl Results {
             targets: targets(manifest),
             rows,
             totals,
+            groups: group_totals(list, &order, seed),
             turns: turns(list, &order),
             breaks: break_totals(list, &order),
             evidence: evidence(list),
@@ -159,6 +173,26 @@ impl Results {
     pub fn simulated(&self) -> bool {
         self.targets.iter().any(|target| target.simulated)
     }
+}
+
+fn group_totals(list: &[Sample], order: &Order, seed: u64) -> Vec<GroupTotal> {
+    grouped(
+        list,
+        |sample| {
+            (
+                Arc::clone(&sample.cell.group),
+                TotalKey::from(&*sample.cell),
+            )
+        },
+        |(group, key)| (order.group(group), order.total(key)),
+    )
+    .into_iter()
+    .map(|((group, key), samples)| GroupTotal {
+        group,
+        key,
+        figures: figures(&samples, seed),
+    })
+    .collect()
 }
 
 fn targets(manifest: &Manifest) -> Vec<TargetNote> {
@@ -177,6 +211,7 @@ fn targets(manifest: &Manifest) -> Vec<TargetNote> {
 
 /// Places of names in the manifest; names that it lacks come behind, by name.
 pub(super) struct Order {
+    groups: HashMap<Arc<str>, usize>,
     scenarios: HashMap<Arc<str>, usize>,
     configurations: HashMap<Arc<str>, usize>,
     targets: HashMap<Arc<str>, usize>,
@@ -194,6 +229,7 @@ impl Order {
                 .collect()
         }
         Self {
+            groups: first_places(manifest),
             scenarios: places(manifest.scenarios.iter().map(|facts| &facts.name)),
             configurations: places(manifest.configurations.iter().map(|facts| &facts.name)),
             targets: places(manifest.targets.iter().map(|facts| &facts.name)),
@@ -207,9 +243,13 @@ impl Order {
         )
     }
 
+    pub(super) fn group(&self, group: &Arc<str>) -> Place {
+        Self::place(&self.groups, group)
+    }
+
     pub(super) fn cell(&self, cell: &Cell) -> [Place; 6] {
         [
-            (0, Arc::clone(&cell.group)),
+            self.group(&cell.group),
             Self::place(&self.scenarios, &cell.scenario),
             Self::place(&self.targets, &cell.target),
             (0, Arc::clone(&cell.model)),
@@ -226,6 +266,15 @@ impl Order {
             Self::place(&self.configurations, &key.configuration),
         ]
     }
+}
+
+/// The place at which each group first appears among the scenarios.
+fn first_places(manifest: &Manifest) -> HashMap<Arc<str>, usize> {
+    let mut places = HashMap::new();
+    for (at, facts) in manifest.scenarios.iter().enumerate() {
+        places.entry(Arc::clone(&facts.group)).or_insert(at);
+    }
+    places
 }
 
 /// Samples by a key, in the order that `place` gives the keys.

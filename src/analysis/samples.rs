@@ -30,6 +30,19 @@ pub struct Cell {
     pub load: Arc<str>,
 }
 
+impl From<&RequestRecord> for Cell {
+    fn from(record: &RequestRecord) -> Self {
+        Self {
+            group: Arc::clone(&record.group),
+            scenario: Arc::clone(&record.scenario),
+            configuration: Arc::clone(&record.configuration),
+            target: Arc::clone(&record.target),
+            model: Arc::clone(&record.model),
+            load: Arc::clone(&record.load),
+        }
+    }
+}
+
 /// One attempt.
 #[derive(Clone, Debug)]
 pub struct Sample {
@@ -228,14 +241,7 @@ impl Samples {
     }
 
     fn cell(&mut self, record: &RequestRecord) -> Arc<Cell> {
-        let cell = Cell {
-            group: Arc::clone(&record.group),
-            scenario: Arc::clone(&record.scenario),
-            configuration: Arc::clone(&record.configuration),
-            target: Arc::clone(&record.target),
-            model: Arc::clone(&record.model),
-            load: Arc::clone(&record.load),
-        };
+        let cell = Cell::from(record);
         if let Some(known) = self.cells.get(&cell) {
             return Arc::clone(known);
         }

@@ -90,6 +90,7 @@ pub(crate) fn blank(configuration: &str, turn: u32) -> RequestRecord {
         scenario_ms: i64::from(turn) * 47_313,
         prompt: Vec::new(),
         output_sha256: None,
+        output_ids: None,
         finish: Some("stop".to_owned()),
         served_by: None,
     }

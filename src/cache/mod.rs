@@ -11,6 +11,8 @@
 //! cost is linear in the prompt's length; nothing here reads a clock, so that
 //! lifetimes run in whatever time the caller counts.
 
+mod fleet;
+mod lean;
 mod model;
 mod pool;
 mod rules;
@@ -22,5 +24,6 @@ mod written;
 #[cfg(test)]
 mod tests;
 
+pub use fleet::{Fleet, FleetOptions, FleetPrompt, Replica, Routing, Sharing};
 pub use model::{MODELS, Model, ModelError};
 pub use state::{Admitted, Cache, Handle, Query};

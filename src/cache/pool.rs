@@ -39,6 +39,7 @@ pub(super) struct Pool {
     front: usize,
     back: usize,
     held: HashMap<Digest, Vec<usize>>,
+    evicted: u64,
 }
 
 /// What a running request holds.
@@ -62,6 +63,7 @@ impl Pool {
             front: NONE,
             back: NONE,
             held: HashMap::new(),
+            evicted: 0,
         };
         let free = Block {
             key: None,
@@ -82,13 +84,7 @@ impl Pool {
     /// without: a real engine would wait or preempt.
     pub(super) fn admit(&mut self, ids: &[u32], salt: Option<&str>) -> (usize, Holding) {
         let keys = chain(root(salt), ids, self.size);
-        let reusable = ids.len().saturating_sub(1) / self.size;
-        let mut hits: Vec<usize> = keys
-            .iter()
-            .take(reusable)
-            .map_while(|key| self.held.get(key)?.first().copied())
-            .collect();
-        hits.truncate(hits.len().saturating_sub(self.drop));
+        let hits = self.hits(&keys, ids.len());
         for &block in &hits {
             self.take(block);
         }
@@ -104,6 +100,29 @@ impl Pool {
         self.grow(&mut holding, ids.len());
         self.fill(&mut holding, &keys);
         (cached, holding)
+    }
+
+    /// How many tokens of a prompt are in blocks now. Takes nothing.
+    pub(super) fn peek(&self, ids: &[u32], salt: Option<&str>) -> usize {
+        let keys = chain(root(salt), ids, self.size);
+        self.hits(&keys, ids.len()).len() * self.size
+    }
+
+    /// Blocks that were full and have since been taken for something else.
+    pub(super) fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// The blocks that hold the start of a prompt of so many tokens.
+    fn hits(&self, keys: &[Digest], tokens: usize) -> Vec<usize> {
+        let reusable = tokens.saturating_sub(1) / self.size;
+        let mut hits: Vec<usize> = keys
+            .iter()
+            .take(reusable)
+            .map_while(|key| self.held.get(key)?.first().copied())
+            .collect();
+        hits.truncate(hits.len().saturating_sub(self.drop));
+        hits
     }
 
     /// Gives the blocks back once `ids`, prompt and answer, were computed.
@@ -152,6 +171,7 @@ impl Pool {
         let Some(key) = self.blocks[block].key.take() else {
             return;
         };
+        self.evicted += 1;
         if let Some(copies) = self.held.get_mut(&key) {
             copies.retain(|&copy| copy != block);
             if copies.is_empty() {

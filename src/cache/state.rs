@@ -59,7 +59,7 @@ struct Flight {
 
 /// What a running request holds of the engine.
 #[derive(Debug)]
-enum Place {
+pub(super) enum Place {
     Nothing,
     Blocks(Holding),
     Slot(usize),
@@ -67,7 +67,7 @@ enum Place {
 
 /// Engine state of the models that a tree of prompts does not describe.
 #[derive(Debug)]
-enum Engine {
+pub(super) enum Engine {
     Tree,
     Pool(Pool),
     Slots(Slots),
@@ -93,8 +93,8 @@ impl Engine {
 
 /// What was sent under one salt.
 #[derive(Debug, Default)]
-struct World {
-    tree: Tree,
+pub(super) struct World {
+    pub(super) tree: Tree,
     /// Number of the request that used it last.
     used: u64,
 }
@@ -102,12 +102,14 @@ struct World {
 /// A prefix cache: a [`Model`] and what it holds.
 #[derive(Debug)]
 pub struct Cache {
-    model: Model,
+    pub(super) model: Model,
     lifetime: Option<Duration>,
-    worlds: HashMap<Option<String>, World>,
-    engine: Engine,
+    pub(super) worlds: HashMap<Option<String>, World>,
+    pub(super) engine: Engine,
     flights: HashMap<Handle, Flight>,
     next: u64,
+    /// Whether prompts are kept beside what the engine holds.
+    pub(super) history: bool,
 }
 
 impl Cache {
@@ -124,6 +126,7 @@ impl Cache {
             engine: Engine::new(model),
             flights: HashMap::new(),
             next: 0,
+            history: true,
         }
     }
 
@@ -137,6 +140,9 @@ impl Cache {
     /// An engine that shares on schedule holds the prompt from here on, any
     /// other from [`Cache::finish`]. An empty prompt reads nothing.
     pub fn admit(&mut self, query: &Query<'_>) -> Admitted {
+        if !self.history {
+            return self.admit_to_pool(query);
+        }
         let salt = query.salt.filter(|_| self.model.knows_salt());
         let alive_from = self.alive_from(query.at_ms);
         let world = self.worlds.entry(salt.map(str::to_owned)).or_default();
@@ -160,22 +166,33 @@ impl Cache {
         if self.model.shares_in_flight() {
             tree.insert(query.ids, query.at_ms);
         }
+        Admitted {
+            eligible: walk.common as u64,
+            bound: verdict.read as u64,
+            created: verdict.created.map(|tokens| tokens as u64),
+            handle: self.take_off(query, salt, verdict.writes, place),
+        }
+    }
+
+    /// Notes that a request runs.
+    pub(super) fn take_off(
+        &mut self,
+        query: &Query<'_>,
+        salt: Option<&str>,
+        writes: Vec<usize>,
+        place: Place,
+    ) -> Handle {
         let handle = Handle(self.next);
         self.next += 1;
         let flight = Flight {
             salt: salt.map(str::to_owned),
             ids: query.ids.to_vec(),
             at_ms: query.at_ms,
-            writes: verdict.writes,
+            writes,
             place,
         };
         self.flights.insert(handle, flight);
-        Admitted {
-            eligible: walk.common as u64,
-            bound: verdict.read as u64,
-            created: verdict.created.map(|tokens| tokens as u64),
-            handle,
-        }
+        handle
     }
 
     /// Ends a request that generated `output`, the stop token included.
@@ -193,6 +210,12 @@ impl Cache {
             flight.ids.extend_from_slice(&output[..computed]);
         }
         let ids = flight.ids;
+        if !self.history {
+            if let (Engine::Pool(pool), Place::Blocks(holding)) = (&mut self.engine, flight.place) {
+                pool.finish(holding, &ids);
+            }
+            return;
+        }
         let tree = &mut self.worlds.entry(flight.salt).or_default().tree;
         tree.insert(&ids, flight.at_ms);
         match self.model {
@@ -238,7 +261,7 @@ impl Cache {
         }
     }
 
-    fn alive_from(&self, at_ms: i64) -> i64 {
+    pub(super) fn alive_from(&self, at_ms: i64) -> i64 {
         self.lifetime.map_or(i64::MIN, |lifetime| {
             let lifetime = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
             at_ms.saturating_sub(lifetime)

@@ -29,6 +29,9 @@ pub struct PrefixMap {
     pub sources: Vec<String>,
     /// A panel for each configuration.
     pub panels: Vec<Panel>,
+    /// Tokens that the width stands for, so that several figures have one scale; a longer prompt
+    /// still fits.
+    pub scale: u64,
     /// What the numbers rest on.
     pub note: Note,
 }
@@ -78,7 +81,7 @@ pub struct Break {
 /// Lays the figure out.
 pub(super) fn scene(figure: &PrefixMap) -> Scene {
     let mut scene = frame::start(
-        &format!("Prefix map: {}", figure.scenario),
+        &title(figure),
         "Each row is the prompt of one request from its first token to its last, by source.",
     );
     let panels = || figure.panels.iter().filter(|panel| !panel.rows.is_empty());
@@ -96,7 +99,7 @@ pub(super) fn scene(figure: &PrefixMap) -> Scene {
     let map = Map {
         left,
         right: WIDTH - MARGIN - SAYS,
-        tokens: longest,
+        tokens: longest.max(figure.scale),
         sources: &sources,
     };
     for panel in panels() {
@@ -105,6 +108,31 @@ pub(super) fn scene(figure: &PrefixMap) -> Scene {
     let end = map.axis(&mut scene, top);
     scene.description = describe(figure);
     frame::finish(scene, end, &figure.note)
+}
+
+/// The answer of a single panel: the turns at which it breaks.
+fn title(figure: &PrefixMap) -> String {
+    let [panel] = figure.panels.as_slice() else {
+        return format!("Prefix map: {}", figure.scenario);
+    };
+    let broken = panel.rows.iter().filter(|row| row.broke.is_some());
+    let turns: Vec<&str> = broken.map(|row| row.turn.as_str()).collect();
+    let breaks = match turns.as_slice() {
+        [] => "the prefix never breaks".to_owned(),
+        [turn] => format!("the prefix breaks at turn {turn}"),
+        [turns @ .., last] if turns.len() < 8 => {
+            format!("the prefix breaks at turns {} and {last}", turns.join(", "))
+        }
+        many => format!(
+            "the prefix breaks at {} of {} requests",
+            many.len(),
+            panel.rows.len()
+        ),
+    };
+    format!(
+        "{}: with {}, {breaks}",
+        figure.scenario, panel.configuration
+    )
 }
 
 impl Row {

@@ -56,8 +56,8 @@ const NAMES: f64 = 300.0;
 /// Lays the figure out.
 pub(super) fn scene(figure: &ShareByGroup) -> Scene {
     let mut scene = frame::start(
-        "Share of prompt tokens read from cache",
-        "Each bar: tokens read from cache, of all prompt tokens of its requests.",
+        &title(figure),
+        "Share of prompt tokens read from cache: each bar is tokens read, of all prompt tokens of its requests.",
     );
     let names = configurations(figure);
     if names.is_empty() {
@@ -95,6 +95,29 @@ pub(super) fn scene(figure: &ShareByGroup) -> Scene {
     }
     scene.description = describe(figure);
     frame::finish(scene, end, &figure.note)
+}
+
+/// The answer: the best and the worst configuration of the first group.
+fn title(figure: &ShareByGroup) -> String {
+    let bars = figure.groups.first().map_or(&[][..], |group| &group.bars);
+    let known = bars.iter().filter_map(|bar| Some((bar.share?, bar)));
+    let best = known.clone().reduce(|a, b| if b.0 > a.0 { b } else { a });
+    let worst = known.reduce(|a, b| if b.0 < a.0 { b } else { a });
+    match (best, worst) {
+        (Some((high, best)), Some((low, worst))) if high > low => format!(
+            "{} reads {} of its prompt tokens from cache, {} {}",
+            best.configuration,
+            percent(Some(high)),
+            worst.configuration,
+            percent(Some(low))
+        ),
+        (Some((share, bar)), _) if bars.len() == 1 => format!(
+            "{} reads {} of its prompt tokens from cache",
+            bar.configuration,
+            percent(Some(share))
+        ),
+        _ => "Share of prompt tokens read from cache".to_owned(),
+    }
 }
 
 /// The name of a group, on a strip of paper that the grid does not cross.

@@ -59,10 +59,9 @@ pub struct Event {
 
 /// Lays the figure out.
 pub(super) fn scene(figure: &ShareByTurn) -> Scene {
-    let title = format!("Share read from cache by turn: {}", figure.scenario);
     let mut scene = frame::start(
-        &title,
-        "Tokens read from cache, of all prompt tokens of the turn.",
+        &title(figure),
+        "Tokens read from cache, of all prompt tokens of the turn. Lines that coincide lie on each other.",
     );
     let last = figure
         .series
@@ -96,11 +95,48 @@ pub(super) fn scene(figure: &ShareByTurn) -> Scene {
     axes(&mut scene, &axis);
     let bottom = events(&mut scene, &axis, &figure.events);
     for (index, series) in figure.series.iter().enumerate() {
-        line(&mut scene, &axis, series, index);
+        line(
+            &mut scene,
+            &axis,
+            series,
+            index,
+            width(figure.series.len(), index),
+        );
     }
     ends(&mut scene, &axis, &figure.series, &names);
     scene.description = describe(figure);
     frame::finish(scene, bottom, &figure.note)
+}
+
+/// A fall of fewer points than this is no answer to "where does it break?".
+const FALL: f64 = 0.1;
+
+/// The answer: the deepest fall from one turn to the next, and what happened between.
+fn title(figure: &ShareByTurn) -> String {
+    let mut deepest: Option<(f64, &str, &Point, f64)> = None;
+    for series in &figure.series {
+        for pair in series.points.windows(2) {
+            let Some((before, after)) = pair[0].share.zip(pair[1].share) else {
+                continue;
+            };
+            if before - after > deepest.as_ref().map_or(FALL, |known| known.0) {
+                deepest = Some((before - after, &series.configuration, &pair[1], before));
+            }
+        }
+    }
+    let Some((_, configuration, point, before)) = deepest else {
+        return format!("{}: share read from cache by turn", figure.scenario);
+    };
+    let events = by_turn(&figure.events);
+    let event = events.iter().find(|(turn, _)| *turn == point.turn);
+    let event = event.map_or_else(String::new, |(_, text)| format!(" ({text})"));
+    format!(
+        "{}: {configuration} falls from {} to {} at turn {}{event}",
+        figure.scenario,
+        percent(Some(before)),
+        percent(point.share),
+        point.turn
+    )
 }
 
 /// What a line is called at its end: name and last share.
@@ -165,25 +201,30 @@ fn axes(scene: &mut Scene, axis: &Axis) {
     scene.label(Label::new("turn", plot.right + 28.0, plot.bottom + 14.0).muted());
 }
 
-fn line(scene: &mut Scene, axis: &Axis, series: &Series, index: usize) {
+/// Lines that are painted first are wider, so that one below another shows as its rim.
+fn width(lines: usize, index: usize) -> u32 {
+    u32::try_from(lines - 1 - index).map_or(2, |above| 2 + above.min(4))
+}
+
+fn line(scene: &mut Scene, axis: &Axis, series: &Series, index: usize, width: u32) {
     let mut path = Vec::new();
     for point in &series.points {
         if let Some(share) = point.share {
             path.push((axis.x(f64::from(point.turn)), axis.y(share)));
         } else {
-            stroke(scene, &mut path, index);
+            stroke(scene, &mut path, index, width);
         }
     }
-    stroke(scene, &mut path, index);
+    stroke(scene, &mut path, index, width);
 }
 
 /// Draws the path so far and begins anew: a turn without a count is a gap. Markers stand as far
 /// apart as they must to be told from each other; the first point always has one.
-fn stroke(scene: &mut Scene, path: &mut Vec<(f64, f64)>, index: usize) {
+fn stroke(scene: &mut Scene, path: &mut Vec<(f64, f64)>, index: usize, width: u32) {
     let points = std::mem::take(path);
     let colour = colour::configuration(index);
     if points.len() > 1 {
-        scene.shape(Shape::Line(points.clone(), colour, 2));
+        scene.shape(Shape::Line(points.clone(), colour, width));
     }
     let mut free = f64::NEG_INFINITY;
     for (x, y) in points {

@@ -37,6 +37,8 @@ pub enum ChatEvent {
         /// A piece of its JSON arguments. May be empty.
         arguments: String,
     },
+    /// Token ids of a stretch of the answer, where the server names them.
+    TokenIds(Vec<u32>),
     /// Counts as far as they are known now; the caller keeps the last.
     Usage(Usage),
     /// The answer ended.

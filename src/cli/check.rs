@@ -6,7 +6,7 @@ use super::output;
 
 /// Validate scenario files
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Print what would be read from a stored response or stream
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Wire format of the response
     #[arg(long, default_value = "openai-chat")]
     dialect: String,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Say per turn where the prefix broke, in which source, which step did it, and what it cost
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Run folders, or scenario files (explained with no server)
     #[arg(required = true, value_name = "RUN or SCENARIO")]
     inputs: Vec<PathBuf>,

@@ -4,13 +4,18 @@ use super::exit::{Exit, Failure};
 use super::output;
 use crate::context::{keeps, registry, strategy};
 use comfy_table::{ContentArrangement, Table, presets};
+use std::path::PathBuf;
 
 /// List what can be named in scenarios and on the command line
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Which registry
     #[arg(value_enum)]
     what: What,
+
+    /// With `targets`: the file [default: targets.yaml in this folder]
+    #[arg(long, value_name = "FILE")]
+    targets: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -29,6 +34,8 @@ enum What {
     Profiles,
     /// Charts of a report
     Charts,
+    /// Vendors, gateways and servers, and what is known of each
+    Targets,
 }
 
 /// What a registry says of itself: a header and its rows.
@@ -39,6 +46,10 @@ struct Listing {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let listing = match arguments.what {
+        What::Targets => {
+            output::data(&super::targets::listing(arguments.targets.as_deref())?)?;
+            return Ok(Exit::Done);
+        }
         What::Configurations => configurations(),
         What::Dialects => pairs(
             crate::provider::DIALECTS

@@ -6,14 +6,18 @@
 mod builder;
 mod check;
 mod choice;
+mod counters;
 mod decode;
 mod exit;
 mod explain;
+mod fleet;
 mod list;
 mod output;
 mod outputs;
 mod predict;
 mod predicted;
+mod prices;
+mod probe;
 mod render;
 mod report;
 mod requests;
@@ -23,6 +27,7 @@ mod schema;
 mod serve;
 mod settings;
 mod target;
+mod targets;
 mod tokens;
 
 pub use exit::{Exit, Failure};
@@ -51,6 +56,7 @@ enum Command {
     List(list::Arguments),
     Serve(serve::Arguments),
     Decode(decode::Arguments),
+    Probe(probe::Arguments),
 }
 
 /// Runs the program on these arguments and says with which code it ends.
@@ -72,6 +78,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::List(arguments) => list::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Decode(arguments) => decode::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
     };
     match ended {
         Ok(exit) => exit.code(),

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 ///
 /// [`Exit::NotWritten`] where stdout cannot be written; a closed pipe is not an
 /// error.
-pub fn data(text: &str) -> Result<(), Failure> {
+pub(super) fn data(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(
@@ -25,17 +25,17 @@ pub fn data(text: &str) -> Result<(), Failure> {
 }
 
 /// Tells a person something, on stderr. A stderr that is gone is not an error.
-pub fn tell(text: &str) {
+pub(super) fn tell(text: &str) {
     let mut err = anstream::stderr().lock();
     let _gone = writeln!(err, "{text}");
 }
 
 /// Tells a person of something to act on, on stderr.
-pub fn warn(text: &str) {
+pub(super) fn warn(text: &str) {
     tell(&format!("warning: {text}"));
 }
 
 /// Tells why the program ends.
-pub fn failure(failure: &Failure) {
+pub(super) fn failure(failure: &Failure) {
     tell(format!("{:?}", failure.report).trim_end());
 }

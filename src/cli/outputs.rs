@@ -2,43 +2,26 @@
 
 use super::exit::{Exit, Failure};
 use crate::analysis::Results;
-use crate::record::{BoundRecord, RequestRecord, files};
-use crate::report::{self, Look};
-use std::fs;
+use crate::analysis::prices::Catalogue;
+use crate::report::{self, Look, RebuildError};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-/// Writes every derived file of the run in `dir`, each beside its place first
-/// and then moved there, so that a reader never sees half of one.
-pub(super) fn write(
-    dir: &Path,
-    results: &Results,
-    requests: &[RequestRecord],
-    bounds: &[BoundRecord],
-) -> Result<(), Failure> {
-    let mut csv = Vec::new();
-    let csv_failed = |error: io::Error| failed(dir, &error);
-    crate::record::write_requests(&mut csv, requests, bounds).map_err(csv_failed)?;
-    place(&dir.join(files::REQUESTS_CSV), &csv)?;
-    let mut csv = Vec::new();
-    report::summary_csv(&mut csv, results).map_err(csv_failed)?;
-    place(&dir.join(files::SUMMARY_CSV), &csv)?;
-    let json = report::summary_json(results).map_err(|error| failed(dir, &error))?;
-    place(&dir.join(files::SUMMARY_JSON), json.as_bytes())?;
-    place(&dir.join("report.md"), report::markdown(results).as_bytes())
+/// Makes every derived file of the run in `dir` from its records, and gives its results.
+pub(super) fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Failure> {
+    report::rebuild(dir, prices).map_err(|error| match error {
+        RebuildError::Read(error) => super::report::unreadable(error),
+        RebuildError::Model(error) => Failure::wrong(error, "the manifest of the run names it"),
+        RebuildError::Write(error) => not_written(&error),
+        RebuildError::Page(error) => not_written(&error),
+    })
 }
 
-fn place(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let draft = path.with_extension("new");
-    fs::write(&draft, bytes)
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|error| failed(path, &error))
-}
-
-fn failed(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+fn not_written(error: &dyn std::error::Error) -> Failure {
+    let source = error.source().map(|source| format!(": {source}"));
     Failure::new(
         Exit::NotWritten,
-        format!("cannot write `{}`: {error}", path.display()),
+        format!("{error}{}", source.unwrap_or_default()),
         Some("the records are safe; `prefixbench report` makes the rest again".to_owned()),
     )
 }

@@ -2,6 +2,7 @@
 
 use super::choice::{Configurations, Files};
 use super::exit::{Exit, Failure};
+use super::fleet;
 use super::output;
 use super::predicted::{Model, Predicted, predicted};
 use super::requests::Form;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 /// Compute what a cache could return for every request, without a server
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 
@@ -26,12 +27,15 @@ pub struct Arguments {
     #[command(flatten)]
     form: Form,
 
+    #[command(flatten)]
+    fleet: fleet::FleetArguments,
+
     /// How the cache works (see `list cache-models`)
     #[arg(long, value_name = "MODEL", default_value = "blocks:16")]
     cache_model: String,
 
     /// How long an unused cache entry lives, in seconds of the scenario's time
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "capacity")]
     lifetime: Option<u64>,
 
     /// A local tokenizer.json to count tokens with [default: the embedded server's]
@@ -94,8 +98,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         encoder: &encoder,
         lifetime_ms,
     };
+    let scenarios = arguments.files.load_all()?;
+    if arguments.fleet.asked_for() {
+        let played = fleet::Played {
+            scenarios: &scenarios,
+            configurations: &arguments.configurations,
+            form: &arguments.form,
+            model: &model,
+        };
+        let jsonl = arguments.format == Format::Jsonl;
+        return fleet::run(&arguments.fleet, &played, jsonl);
+    }
     let mut rows = Vec::new();
-    for scenario in arguments.files.load_all()? {
+    for scenario in scenarios {
         for name in arguments.configurations.chosen() {
             let configuration = arguments.configurations.find(&name, &scenario)?;
             let chosen = [configuration.clone()];

@@ -119,6 +119,7 @@ fn record(
             .map(RecordedMessage::from)
             .collect(),
         output_sha256: None,
+        output_ids: None,
         finish: None,
         served_by: None,
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Print the requests that would be sent, without a server
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 

@@ -1,28 +1,29 @@
 //! `report`: every table, chart and page again, from the records of a run.
 
 use super::exit::{Exit, Failure};
-use super::{output, outputs};
-use crate::analysis::bounds::{Inputs, bounds};
-use crate::analysis::{Results, Samples};
-use crate::record::{BoundRecord, ReadError, Run, RunContents};
-use crate::tokens::{SharedEncoder, embedded};
+use super::{output, outputs, prices};
+use crate::record::{BoundRecord, ReadError, RunContents};
 use std::path::PathBuf;
 
 /// Rebuild tables, charts and pages from the records of a run
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Run folders
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
+
+    /// Prices of the run's day in place of those that the run was made under
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let catalogue = arguments.prices.as_deref();
+    let catalogue = catalogue
+        .map(|file| prices::catalogue(Some(file)))
+        .transpose()?;
     for dir in &arguments.runs {
-        let contents = Run::read(dir).and_then(Run::contents).map_err(unreadable)?;
-        let found = bounds_of(&contents)?;
-        let samples = Samples::of(&contents.manifest, &contents.requests, &found);
-        let results = Results::new(&contents.manifest, &samples, contents.warnings.clone());
-        outputs::write(dir, &results, &contents.requests, &found)?;
+        let results = outputs::rebuild(dir, catalogue.as_ref())?;
         output::data(&outputs::terminal(&results))?;
     }
     Ok(Exit::Done)
@@ -31,23 +32,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// What was computed after each cell; computed here where the run was killed
 /// before, as far as that needs no server.
 pub(super) fn bounds_of(contents: &RunContents) -> Result<Vec<BoundRecord>, Failure> {
-    if !contents.bounds.is_empty() || contents.requests.is_empty() {
-        return Ok(contents.bounds.clone());
-    }
-    let mut found = Vec::new();
-    for target in &contents.manifest.targets {
-        let encoder: Option<SharedEncoder> = target.simulated.then(embedded);
-        let inputs = Inputs {
-            target,
-            records: &contents.requests,
-            spans: &contents.spans,
-            encoder: encoder.as_ref(),
-        };
-        let of_target = bounds(&inputs)
-            .map_err(|error| Failure::wrong(error, "the manifest of the run names it"))?;
-        found.extend(of_target);
-    }
-    Ok(found)
+    crate::report::computed_bounds(contents)
+        .map_err(|error| Failure::wrong(error, "the manifest of the run names it"))
 }
 
 /// A run folder that cannot be read.

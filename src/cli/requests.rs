@@ -12,7 +12,7 @@ use crate::scenario::model::Scenario;
 use std::sync::Arc;
 
 /// How requests are written.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(super) struct Form {
     /// Wire format [default: openai-chat; bedrock for --wire bedrock]
     #[arg(long)]
@@ -82,8 +82,74 @@ pub(super) struct Rendered {
     pub(super) body: Body,
 }
 
-/// Calls `each` with every request of the scenario under the configuration, in
-/// order, with a nonce of zeros. Live replies are stood in for by the script's.
+/// The requests of a scenario under a configuration, in order, with a nonce of
+/// zeros. Live replies are stood in for by the script's.
+pub(super) struct Requests {
+    name: String,
+    conversation: Conversation,
+    dialect: &'static dyn Dialect,
+    form: Form,
+}
+
+impl Requests {
+    /// Before the first request.
+    pub(super) fn start(
+        scenario: &Arc<Scenario>,
+        configuration: &Configuration,
+        resources: Arc<dyn Resources>,
+        form: &Form,
+    ) -> Result<Self, Failure> {
+        let (dialect, wire) = form.resolve()?;
+        let name = format!("{}/{}/1", scenario.name, configuration.name);
+        let setup = ConversationSetup {
+            name: Arc::from(name.as_str()),
+            configuration: configuration.clone(),
+            wire,
+            nonce: Nonce::default(),
+            place: NoncePlace::Tools,
+            resources,
+        };
+        let mut scripted = Scenario::clone(scenario);
+        scripted.replies = crate::scenario::model::Replies::Scripted;
+        let conversation =
+            Conversation::new(Arc::new(scripted), setup).map_err(|error| failed(&name, &error))?;
+        Ok(Self {
+            name,
+            conversation,
+            dialect,
+            form: form.clone(),
+        })
+    }
+
+    /// The next request; `None` when the scenario is through.
+    pub(super) fn next(&mut self) -> Result<Option<Rendered>, Failure> {
+        let failed = |error| failed(&self.name, &error);
+        while let Some(next) = self.conversation.next().map_err(failed)? {
+            let Next::Request(pending) = next else {
+                continue;
+            };
+            let model = pending.model.as_deref().unwrap_or(&self.form.model);
+            let params = RequestParams {
+                model: model.to_owned(),
+                max_tokens: self.form.max_tokens,
+                stream: true,
+                ..RequestParams::default()
+            };
+            let body = self.dialect.body(&pending.prompt, &params);
+            return Ok(Some(Rendered {
+                pending: *pending,
+                body,
+            }));
+        }
+        Ok(None)
+    }
+}
+
+fn failed(name: &str, error: &crate::context::ContextError) -> Failure {
+    Failure::new(Exit::WrongInput, format!("{name}: {error}"), None)
+}
+
+/// Calls `each` with every request of the scenario under the configuration.
 pub(super) fn each_request(
     scenario: &Arc<Scenario>,
     configuration: &Configuration,
@@ -91,37 +157,9 @@ pub(super) fn each_request(
     form: &Form,
     mut each: impl FnMut(Rendered) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let (dialect, wire) = form.resolve()?;
-    let name = format!("{}/{}/1", scenario.name, configuration.name);
-    let setup = ConversationSetup {
-        name: Arc::from(name.as_str()),
-        configuration: configuration.clone(),
-        wire,
-        nonce: Nonce::default(),
-        place: NoncePlace::Tools,
-        resources,
-    };
-    let failed = |error: crate::context::ContextError| {
-        Failure::new(Exit::WrongInput, format!("{name}: {error}"), None)
-    };
-    let mut scripted = Scenario::clone(scenario);
-    scripted.replies = crate::scenario::model::Replies::Scripted;
-    let mut conversation = Conversation::new(Arc::new(scripted), setup).map_err(failed)?;
-    while let Some(next) = conversation.next().map_err(failed)? {
-        let Next::Request(pending) = next else {
-            continue;
-        };
-        let params = RequestParams {
-            model: pending.model.as_deref().unwrap_or(&form.model).to_owned(),
-            max_tokens: form.max_tokens,
-            stream: true,
-            ..RequestParams::default()
-        };
-        let body = dialect.body(&pending.prompt, &params);
-        each(Rendered {
-            pending: *pending,
-            body,
-        })?;
+    let mut requests = Requests::start(scenario, configuration, resources, form)?;
+    while let Some(rendered) = requests.next()? {
+        each(rendered)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::output;
 
 /// Print the JSON schema of scenario files (`scenarios/schema.json`)
 #[derive(clap::Args)]
-pub struct Arguments {}
+pub(super) struct Arguments {}
 
 pub(super) fn run(_: &Arguments) -> Result<Exit, Failure> {
     output::data(&crate::scenario::schema_text())?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Serve the embedded model server until Ctrl-C
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Port on loopback; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     port: u16,

@@ -3,22 +3,32 @@
 use super::exit::{Exit, Failure};
 use super::output;
 use super::requests::{dialect, family};
+use super::targets::Entry;
 use crate::cache::Model;
 use crate::chat::Family;
-use crate::load::{Engine, Secret, Target};
+use crate::load::{Engine, Key, Secret, Target};
 use crate::provider::Dialect;
 use crate::record::PublicUrl;
-use crate::transport::Client;
-use serde_json::{Map, Value};
+use crate::transport::{Client, Header};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Where requests go.
-#[derive(clap::Args)]
+#[derive(Clone, Default, clap::Args)]
 pub(super) struct Aim {
-    /// Base URL with its version part (`http://127.0.0.1:8000/v1`) [default: the embedded server]
-    #[arg(long, value_name = "URL")]
+    /// Base URL with its version part (`http://127.0.0.1:8000/v1`), or a name of the targets file or
+    /// of a preset (`list targets`) [default: the embedded server]
+    #[arg(long, value_name = "URL|NAME")]
     pub(super) target: Option<String>,
+
+    /// Targets by name [default: targets.yaml beside the scenario or in this folder]
+    #[arg(long, value_name = "FILE")]
+    pub(super) targets: Option<std::path::PathBuf>,
+
+    /// Prices in place of those that come with the program
+    #[arg(long, value_name = "FILE")]
+    pub(super) prices: Option<std::path::PathBuf>,
 
     /// Model [default: the first that the target lists]
     #[arg(long)]
@@ -32,9 +42,10 @@ pub(super) struct Aim {
     #[arg(long)]
     pub(super) wire: Option<String>,
 
-    /// Environment variable that holds the key
-    #[arg(long, value_name = "NAME", default_value = "PREFIXBENCH_API_KEY")]
-    pub(super) key_env: String,
+    /// Environment variable that holds the key [default: the target's own, else
+    /// `PREFIXBENCH_API_KEY`]
+    #[arg(long, value_name = "NAME")]
+    pub(super) key_env: Option<String>,
 
     /// How the target's cache works (`blocks:16`) [default: as the target says, where it does]
     #[arg(long, value_name = "MODEL")]
@@ -44,13 +55,50 @@ pub(super) struct Aim {
     #[arg(long, value_name = "SECONDS")]
     pub(super) lifetime: Option<u64>,
 
-    /// A local tokenizer.json (with its tokenizer_config.json beside it) to count tokens with
+    /// A local tokenizer.json (with its `tokenizer_config.json` beside it) to count tokens with
     #[arg(long, value_name = "FILE")]
     pub(super) tokenizer: Option<std::path::PathBuf>,
+
+    /// What keeps conversations apart in the cache: salts where the server has them, else a nonce
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub(super) isolate_by: IsolateBy,
+
+    /// Ask for the token ids of answers too (vLLM): bounds are exact even where a text does not
+    /// tokenise to what was generated; always with live replies
+    #[arg(long)]
+    pub(super) output_ids: bool,
+
+    /// Address of an engine's counters, where it stands behind a gateway (again for several)
+    /// [default: the target's own /metrics]
+    #[arg(long, value_name = "URL")]
+    pub(super) metrics: Vec<String>,
 
     /// Profile of the embedded server
     #[arg(long, default_value = "vllm", conflicts_with = "target")]
     pub(super) profile: String,
+}
+
+/// What keeps one measurement's cache entries from another's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum IsolateBy {
+    /// By salt where the target is known to have salts, else by nonce.
+    #[default]
+    Auto,
+    /// By `cache_salt`: for vLLM behind a gateway that passes it through.
+    Salt,
+    /// By a nonce in the prompt.
+    Nonce,
+}
+
+impl IsolateBy {
+    /// Whether salts are sent to a target that is known to have them, or not to.
+    fn salted(self, known: bool) -> bool {
+        match self {
+            Self::Auto => known,
+            Self::Salt => true,
+            Self::Nonce => false,
+        }
+    }
 }
 
 impl Aim {
@@ -63,13 +111,11 @@ impl Aim {
         dialect(self.dialect.as_deref().unwrap_or("openai-chat"))
     }
 
-    fn key(&self) -> Option<Secret> {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the command line reads the environment"
-        )]
-        let key = std::env::var(&self.key_env).ok()?;
-        (!key.trim().is_empty()).then(|| Secret::new(&key))
+    /// The key that a flag names; for a target without an entry, the usual one.
+    fn key(&self, entry: Option<&Entry>) -> Option<Key> {
+        let usual = entry.is_none().then_some("PREFIXBENCH_API_KEY");
+        let key = variable(self.key_env.as_deref().or(usual)?)?;
+        (!key.trim().is_empty()).then(|| Key::fixed(Secret::new(&key)))
     }
 
     fn family(&self, dialect: &dyn Dialect, engine: Engine) -> Result<Family, Failure> {
@@ -85,72 +131,133 @@ impl Aim {
     /// The embedded server at `url`, whose cache works as `cache`.
     pub(super) fn embedded(
         &self,
-        url: String,
+        url: &str,
         cache: Model,
         lifetime: Option<Duration>,
     ) -> Result<Target, Failure> {
         let dialect = self.dialect()?;
         Ok(Target {
-            name: Arc::from("embedded"),
-            url,
-            dialect,
             model: Arc::from(self.model.as_deref().unwrap_or("embedded")),
-            key: None,
-            extra: Map::new(),
             wire: self.family(dialect, Engine::Embedded)?.wire(),
             engine: Engine::Embedded,
-            salted: true,
+            salted: self.isolate_by.salted(true),
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
+            ..Target::at("embedded", url, dialect)
         })
+    }
+
+    /// The target that `entry` states, with what the flags say in its place.
+    pub(super) async fn named(&self, entry: &Entry, client: &Client) -> Result<Target, Failure> {
+        entry
+            .aim(self)
+            .found(entry.url(), Some(entry), client)
+            .await
     }
 
     /// The target at the URL that was given, as far as a few free questions tell.
     pub(super) async fn remote(&self, url: &str, client: &Client) -> Result<Target, Failure> {
+        self.found(url, None, client).await
+    }
+
+    async fn found(
+        &self,
+        url: &str,
+        entry: Option<&Entry>,
+        client: &Client,
+    ) -> Result<Target, Failure> {
         let url = checked_url(url)?;
         let dialect = self.dialect()?;
-        let key = self.key();
+        let key = self.key(entry);
         let mut target = Target {
-            name: Arc::from(name_of(&url)),
-            url,
-            dialect,
-            model: Arc::from(""),
             key,
-            extra: Map::new(),
-            wire: dialect.family().wire(),
-            engine: Engine::Other,
-            salted: false,
             tools_first: dialect.family() != Family::Compatible,
             cache: self.cache_model()?,
             lifetime: self.lifetime.map(Duration::from_secs),
+            ..Target::at(name_of(&url), &url, dialect)
         };
+        if let Some(entry) = entry {
+            entry.before(&mut target, &variable)?;
+        }
+        target.refresh_key().await.map_err(|error| {
+            let help =
+                "the command runs through the shell and must print the key, and nothing else";
+            Failure::wrong(format!("target `{}`: {error}", target.name), help)
+        })?;
         let models = listed_models(&target, client).await;
         target.engine = engine(models.as_ref());
         target.wire = self.family(dialect, target.engine)?.wire();
         target.tools_first =
             target.engine == Engine::Other && dialect.family() != Family::Compatible;
-        target.salted = target.engine == Engine::Vllm;
+        target.salted = self.isolate_by.salted(target.engine == Engine::Vllm);
+        if target.engine == Engine::LlamaCpp {
+            // It announces to keep a connection and closes it behind a long answer.
+            target.headers.push(Header::plain("connection", "close"));
+        }
+        if self.output_ids {
+            name_output(&mut target);
+        }
         target.model = self.chosen_model(models.as_ref())?;
         if target.cache.is_none() {
             target.cache = known_cache(&target, client).await;
         }
+        if let Some(entry) = entry {
+            entry.after(&mut target);
+        }
         Ok(target)
     }
 
-    fn chosen_model(&self, models: Option<&Value>) -> Result<Arc<str>, Failure> {
+    fn chosen_model(&self, models: Result<&Value, &Unlisted>) -> Result<Arc<str>, Failure> {
         if let Some(model) = &self.model {
             return Ok(Arc::from(model.as_str()));
         }
-        let first = models
-            .and_then(|list| list.pointer("/data/0/id"))
-            .and_then(Value::as_str);
-        first.map(Arc::from).ok_or_else(|| {
-            Failure::wrong(
-                "the target does not list its models",
-                "name one with --model; if the server is not up yet, start it first",
-            )
-        })
+        let list = models.map_err(Unlisted::failure)?;
+        let first = list.pointer("/data/0/id").and_then(Value::as_str);
+        first
+            .map(Arc::from)
+            .ok_or_else(|| Unlisted::default().failure())
+    }
+}
+
+/// Why a target's models are not known.
+#[derive(Default)]
+struct Unlisted {
+    /// Nothing that is sent there can succeed.
+    hopeless: bool,
+    reason: Option<String>,
+}
+
+impl Unlisted {
+    fn failure(&self) -> Failure {
+        let reason = self.reason.as_ref().map(|reason| format!(": {reason}"));
+        Failure::new(
+            if self.hopeless {
+                Exit::NoRequestOk
+            } else {
+                Exit::WrongInput
+            },
+            format!(
+                "the target does not list its models{}",
+                reason.unwrap_or_default()
+            ),
+            Some(
+                "name one with --model; if the server is not up yet, start it first; a key is \
+                 taken from the environment variable that --key-env names"
+                    .to_owned(),
+            ),
+        )
+    }
+}
+
+/// Asks for the ids of generated tokens, where the engine and its dialect have
+/// a field for it. `return_token_ids` would name those of the prompt as well,
+/// which takes longer than the first token.
+pub(super) fn name_output(target: &mut Target) {
+    if target.engine == Engine::Vllm && target.dialect.name() == "openai-chat" {
+        for field in ["logprobs", "return_tokens_as_token_ids"] {
+            target.extra.insert(field.to_owned(), Value::Bool(true));
+        }
     }
 }
 
@@ -161,10 +268,25 @@ pub(super) fn parse_model(text: &str) -> Result<Model, Failure> {
     })
 }
 
-fn checked_url(url: &str) -> Result<String, Failure> {
+/// An environment variable.
+pub(super) fn variable(name: &str) -> Option<String> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the command line reads the environment"
+    )]
+    std::env::var(name).ok()
+}
+
+pub(super) fn checked_url(url: &str) -> Result<String, Failure> {
     let wrong = |why: &str| {
+        // What stands before an `@` may be a secret, and a URL that does not parse
+        // does not say where that ends.
+        let shown = match reqwest::Url::parse(url) {
+            Err(_) if url.contains('@') => "what --target names".to_owned(),
+            _ => format!("`{}`", PublicUrl::new(url)),
+        };
         Failure::wrong(
-            format!("`{}` is no target: {why}", PublicUrl::new(url)),
+            format!("{shown} is no target: {why}"),
             "a target is a URL with its version part, such as http://127.0.0.1:8000/v1",
         )
     };
@@ -175,6 +297,11 @@ fn checked_url(url: &str) -> Result<String, Failure> {
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err(wrong(
             "a key in the URL would end up in records; put it into the environment",
+        ));
+    }
+    if parsed.query().is_some() || parsed.fragment().is_some() {
+        return Err(wrong(
+            "paths are appended to it, so it can have no query; a key in one would end up in records",
         ));
     }
     for end in ["/chat/completions", "/messages", "/responses"] {
@@ -188,19 +315,28 @@ fn checked_url(url: &str) -> Result<String, Failure> {
 }
 
 /// Host and port: what a person calls the target by.
-fn name_of(url: &str) -> String {
+fn name_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split('/').next().unwrap_or(rest).to_owned()
+    rest.split('/').next().unwrap_or(rest)
 }
 
-/// What `GET /models` says; `None` where the server has no such list.
-async fn listed_models(target: &Target, client: &Client) -> Option<Value> {
+/// What `GET /models` says.
+async fn listed_models(target: &Target, client: &Client) -> Result<Value, Unlisted> {
     let url = format!("{}/models", target.url);
-    client.get(&url, &target.headers()).await.ok()?.json()
+    let replied = client.get(&url, &target.headers()).await;
+    let reply = replied.map_err(|error| Unlisted {
+        hopeless: true,
+        reason: Some(error.to_string()),
+    })?;
+    reply.json().ok_or_else(|| Unlisted {
+        hopeless: matches!(reply.status, 401 | 403),
+        reason: Some(format!("HTTP {} to `GET /models`", reply.status)),
+    })
 }
 
-fn engine(models: Option<&Value>) -> Engine {
+fn engine(models: Result<&Value, &Unlisted>) -> Engine {
     let owner = models
+        .ok()
         .and_then(|list| list.pointer("/data/0/owned_by"))
         .and_then(Value::as_str);
     match owner {
@@ -276,13 +412,16 @@ mod tests {
             ("localhost:8000/v1", "is no target"),
             ("http://user:secret@localhost/v1", "a key in the URL"),
             ("http://localhost/v1/chat/completions", "leave it out"),
+            ("http://localhost/v1?key=secret", "no query"),
+            ("http://user:sec/ret@localhost/v1", "what --target names"),
         ];
         for (url, expected) in cases {
             let said = checked_url(url)
                 .err()
                 .map(|failure| failure.report.to_string());
             assert!(
-                said.as_deref().is_some_and(|said| said.contains(expected)),
+                said.as_deref()
+                    .is_some_and(|said| said.contains(expected) && !said.contains("sec")),
                 "{url}: {said:?}"
             );
         }
@@ -291,5 +430,37 @@ mod tests {
             Some("http://localhost:1/v1")
         );
         assert_eq!(name_of("http://127.0.0.1:8000/v1"), "127.0.0.1:8000");
+    }
+
+    #[test]
+    fn ids_of_answers_are_asked_for_where_a_field_for_it_is_known() {
+        let cases = [
+            (Engine::Vllm, "openai-chat", true),
+            (Engine::Vllm, "anthropic", false),
+            (Engine::Other, "openai-chat", false),
+        ];
+        for (engine, name, asked) in cases {
+            let mut target = Target::at("t", "http://h/v1", crate::provider::find(name).unwrap());
+            target.engine = engine;
+            name_output(&mut target);
+            let field = target.extra.get("return_tokens_as_token_ids");
+            assert_eq!(field.is_some(), asked, "{engine:?} {name}");
+        }
+    }
+
+    #[test]
+    fn a_flag_decides_what_keeps_conversations_apart() {
+        let cases = [
+            (IsolateBy::Auto, [false, true]),
+            (IsolateBy::Salt, [true, true]),
+            (IsolateBy::Nonce, [false, false]),
+        ];
+        for (by, expected) in cases {
+            assert_eq!(
+                [false, true].map(|known| by.salted(known)),
+                expected,
+                "{by:?}"
+            );
+        }
     }
 }

@@ -4,11 +4,11 @@
 use super::exit::{Exit, Failure};
 use super::output;
 use super::target::Aim;
-use crate::chat::{Part, Role};
+use crate::analysis::RecordedPrompt;
 use crate::load::{Engine, Target};
-use crate::record::{RecordedMessage, RequestRecord, SpanStore};
+use crate::record::{RequestRecord, SpanStore};
 use crate::tokens::table::Table;
-use crate::tokens::{SharedEncoder, TemplateMessage, embedded};
+use crate::tokens::{ChatForm, SharedEncoder, TemplateMessage, chat_form, embedded};
 use crate::transport::Client;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -63,16 +63,18 @@ async fn asked(
     let table = Table::new("/tokenize");
     let mut unknown = 0;
     for record in records {
-        if let Some(prompt) = Prompt::of(record, spans) {
-            let key = Table::prompt_key(&prompt.messages());
+        if let Some(prompt) = RecordedPrompt::of(record, spans, target.dialect.name()) {
+            let messages = prompt.messages();
+            let key = Table::prompt_key(&messages);
             if table.get(key).is_none() {
-                match prompt.ids(target, client).await {
+                match prompt_ids(target, client, &messages).await {
                     Some(ids) => table.insert(key, ids),
                     None => unknown += 1,
                 }
             }
         }
-        if let Some(text) = record.output_sha256.and_then(|hash| spans.text(hash)) {
+        let answer = record.output_sha256.filter(|_| record.output_ids.is_none());
+        if let Some(text) = answer.and_then(|hash| spans.text(hash)) {
             let key = Table::output_key(text);
             if table.get(key).is_none() {
                 match text_ids(target, client, text).await {
@@ -90,137 +92,29 @@ async fn asked(
     Ok(Some(Arc::new(table)))
 }
 
-/// A recorded prompt, as a server's `/tokenize` is asked for it.
-struct Prompt<'a> {
-    messages: Vec<(&'static str, String)>,
-    record: &'a RequestRecord,
-    spans: &'a SpanStore,
+/// Ids of a whole prompt, as the server's own template renders it.
+async fn prompt_ids(
+    target: &Target,
+    client: &Client,
+    messages: &[TemplateMessage<'_>],
+) -> Option<Vec<u32>> {
+    let body = prompt_body(target, chat_form(messages));
+    if target.engine == Engine::Vllm {
+        return tokenized(target, client, body).await;
+    }
+    let applied = posted(target, client, "/apply-template", body).await?;
+    let prompt = applied.get("prompt")?.as_str()?.to_owned();
+    let body = json!({"content": prompt, "add_special": true, "parse_special": true});
+    tokenized(target, client, body).await
 }
 
-impl<'a> Prompt<'a> {
-    /// `None` where a text was not kept.
-    fn of(record: &'a RequestRecord, spans: &'a SpanStore) -> Option<Self> {
-        let text = |message: &RecordedMessage| {
-            message
-                .spans
-                .iter()
-                .map(|span| spans.text(span.sha256).map(|text| text.as_str()))
-                .collect::<Option<String>>()
-        };
-        let messages = record
-            .prompt
-            .iter()
-            .map(|message| Some((message.role.as_str(), text(message)?)))
-            .collect::<Option<Vec<_>>>()?;
-        Some(Self {
-            messages,
-            record,
-            spans,
-        })
+/// The conversation as `/tokenize` and `/apply-template` take it.
+fn prompt_body(target: &Target, form: ChatForm) -> Value {
+    let mut body = json!({"model": &*target.model, "messages": form.messages});
+    if !form.tools.is_empty() {
+        body["tools"] = Value::Array(form.tools);
     }
-
-    fn messages(&self) -> Vec<TemplateMessage<'_>> {
-        self.messages
-            .iter()
-            .map(|(role, text)| TemplateMessage { role, text })
-            .collect()
-    }
-
-    /// The conversation in the form in which `/tokenize` and `/apply-template` take it.
-    fn json(&self) -> (Vec<Value>, Vec<Value>) {
-        let (mut messages, mut tools) = (Vec::new(), Vec::new());
-        for message in &self.record.prompt {
-            if message.role == Role::Tools {
-                tools.extend(self.tools(message));
-            } else {
-                messages.push(self.message(message));
-            }
-        }
-        (messages, tools)
-    }
-
-    fn text_of(&self, message: &RecordedMessage, part: Part) -> Vec<&str> {
-        let of_part = message.spans.iter().filter(|span| span.part == part);
-        of_part
-            .filter_map(|span| self.spans.text(span.sha256))
-            .map(|text| text.as_str())
-            .collect()
-    }
-
-    fn message(&self, message: &RecordedMessage) -> Value {
-        let content = self.text_of(message, Part::Text).concat();
-        let names = self.text_of(message, Part::CallName);
-        let arguments = self.text_of(message, Part::CallArguments);
-        let calls: Vec<Value> = names
-            .iter()
-            .zip(arguments)
-            .enumerate()
-            .map(|(index, (name, arguments))| {
-                let function = json!({"name": name, "arguments": arguments});
-                json!({"id": format!("call_{index}"), "type": "function", "function": function})
-            })
-            .collect();
-        let mut value = json!({"role": message.role.as_str(), "content": content});
-        if !calls.is_empty() {
-            value["tool_calls"] = Value::Array(calls);
-        }
-        if message.role == Role::Tool {
-            value["tool_call_id"] = json!("call_0");
-        }
-        value
-    }
-
-    fn tools(&self, message: &RecordedMessage) -> Vec<Value> {
-        let mut tools: Vec<Value> = Vec::new();
-        for span in &message.spans {
-            let Some(text) = self.spans.text(span.sha256) else {
-                continue;
-            };
-            match span.part {
-                Part::ToolName => {
-                    let function = json!({"name": text.as_str(), "description": ""});
-                    tools.push(json!({"type": "function", "function": function}));
-                }
-                Part::ToolSchema => {
-                    let schema: Value = serde_json::from_str(text).unwrap_or_default();
-                    if let Some(tool) = tools.last_mut() {
-                        tool["function"]["parameters"] = schema;
-                    }
-                }
-                _ => {
-                    let Some(tool) = tools.last_mut() else {
-                        continue;
-                    };
-                    let so_far = tool["function"]["description"].as_str().unwrap_or_default();
-                    tool["function"]["description"] = json!(format!("{so_far}{text}"));
-                }
-            }
-        }
-        tools
-    }
-
-    async fn ids(&self, target: &Target, client: &Client) -> Option<Vec<u32>> {
-        let (messages, tools) = self.json();
-        match target.engine {
-            Engine::Vllm => {
-                let mut body = json!({"model": &*target.model, "messages": messages});
-                if !tools.is_empty() {
-                    body["tools"] = Value::Array(tools);
-                }
-                tokenized(target, client, body).await
-            }
-            _ => {
-                let mut body = json!({"messages": messages});
-                if !tools.is_empty() {
-                    body["tools"] = Value::Array(tools);
-                }
-                let applied = posted(target, client, "/apply-template", body).await?;
-                let prompt = applied.get("prompt")?.as_str()?.to_owned();
-                let body = json!({"content": prompt, "add_special": true, "parse_special": true});
-                tokenized(target, client, body).await
-            }
-        }
-    }
+    body
 }
 
 /// Ids of generated text.
@@ -235,16 +129,20 @@ async fn text_ids(target: &Target, client: &Client, text: &str) -> Option<Vec<u3
 }
 
 async fn tokenized(target: &Target, client: &Client, body: Value) -> Option<Vec<u32>> {
-    let answer = posted(target, client, "/tokenize", body).await?;
+    ids(&posted(target, client, "/tokenize", body).await?)
+}
+
+/// The ids in an answer of `/tokenize`.
+fn ids(answer: &Value) -> Option<Vec<u32>> {
     let ids = answer.get("tokens")?.as_array()?.iter();
     ids.map(|id| id.as_u64().and_then(|id| u32::try_from(id).ok()))
         .collect()
 }
 
 async fn posted(target: &Target, client: &Client, path: &str, body: Value) -> Option<Value> {
-    client
+    let reply = client
         .post_json(&target.at_root(path), &target.headers(), &body)
         .await
-        .ok()?
-        .json()
+        .ok()?;
+    (reply.status == 200).then(|| reply.json()).flatten()
 }

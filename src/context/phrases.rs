@@ -68,11 +68,45 @@ impl Phrases {
     pub fn get(&self, key: &str) -> &str {
         self.0.get(key).map_or("", String::as_str)
     }
+
+    /// The words under `key` with each `{name}` in them replaced by the value of
+    /// that name. Values are not looked into; a name without a value stays.
+    pub fn fill(&self, key: &str, values: &[(&str, &str)]) -> String {
+        let mut out = String::new();
+        let mut rest = self.get(key);
+        while let Some((before, after)) = rest.split_once('{') {
+            out.push_str(before);
+            let named = values.iter().find_map(|(name, value)| {
+                Some((value, after.strip_prefix(name)?.strip_prefix('}')?))
+            });
+            rest = if let Some((value, behind)) = named {
+                out.push_str(value);
+                behind
+            } else {
+                out.push('{');
+                after
+            };
+        }
+        out.push_str(rest);
+        out
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_fill_their_places_and_are_not_looked_into() {
+        let book = Phrases::with(
+            r#"{"embedded_heading_missing": "{no {heading} in {path}", "sections_omitted": "{n}{x}"}"#,
+        )
+        .unwrap();
+        let values = [("heading", "{path}"), ("path", "{heading}")];
+        let filled = book.fill("embedded_heading_missing", &values);
+        assert_eq!(filled, "{no {path} in {heading}");
+        assert_eq!(book.fill("sections_omitted", &[("n", "3")]), "3{x}");
+    }
 
     #[test]
     fn every_shipped_file_parses_and_no_key_is_in_two() {

@@ -12,12 +12,15 @@
 
 mod cell;
 mod isolation;
+mod key;
+pub mod preset;
 mod session;
 mod target;
 mod writer;
 
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
 pub use isolation::{Isolate, Isolation};
+pub use key::{Key, KeyError, Secret};
 pub use session::Measured;
-pub use target::{Engine, Secret, Target};
+pub use target::{Affinity, Engine, Rates, Target, Tolerance};
 pub use writer::{ToWriter, Writer};

@@ -4,12 +4,12 @@ use super::cell::{Cell, CellEnd, RunnerSetup};
 use super::isolation::Isolation;
 use super::target::Target;
 use super::writer::ToWriter;
-use crate::chat::{PlacedMessage, Text};
+use crate::chat::{PlacedMessage, Prompt, Text};
 use crate::conversation::{Conversation, Next, Pending, Reply};
 use crate::provider::{Body, RequestParams, finish_word};
 use crate::record::request::RECORD_VERSION;
 use crate::record::{Outcome, RecordedMessage, RequestRecord};
-use crate::transport::{Exchange, Header, Outgoing};
+use crate::transport::{Exchange, Outgoing};
 use crate::units::{Bytes, Micros};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,14 +55,20 @@ impl Session {
     /// The request's body and the parameters it was made with.
     fn body(&self, pending: &Pending) -> (Body, RequestParams) {
         let target = self.target();
-        let params = RequestParams {
-            model: self.model(pending).to_string(),
-            max_tokens: self.setup.limits.max_tokens,
-            stream: true,
-            salt: self.isolation.salt.as_deref().map(str::to_owned),
-            extra: target.extra.clone(),
-        };
+        let params = target.params(
+            &self.model(pending),
+            self.setup.limits.max_tokens,
+            true,
+            self.isolation.salt.as_deref(),
+            &self.unit(),
+            &pending.prompt,
+        );
         (target.dialect.body(&pending.prompt, &params), params)
+    }
+
+    /// What pins this conversation to a server: another one in every run.
+    fn unit(&self) -> String {
+        format!("{}/{}", self.setup.nonce, self.name)
     }
 
     /// The model that a scenario's `model` step names is a label on targets that
@@ -81,7 +87,7 @@ impl Session {
         let mut due = self.setup.client.now();
         let mut attempt = 1;
         loop {
-            let exchange = self.send(&body, &pending.prompt.hints.affinity, due).await;
+            let exchange = self.send(&body, &pending.prompt, due).await;
             let retry = self.retry_after(&exchange, attempt);
             let mut measured = self.measure(pending, &body, &params, &exchange, attempt);
             let flags = &mut measured.record.flags;
@@ -118,14 +124,14 @@ impl Session {
         }
     }
 
-    async fn send(&self, body: &Body, affinity: &[(String, String)], due: Micros) -> Exchange {
+    async fn send(&self, body: &Body, prompt: &Prompt, due: Micros) -> Exchange {
         let target = self.target();
+        if let Err(error) = target.refresh_key().await {
+            // The key at hand may still do; where not, the server's refusal ends the run.
+            tracing::warn!("{}: {error}", target.name);
+        }
         let mut headers = target.headers();
-        headers.extend(
-            affinity
-                .iter()
-                .map(|(name, value)| Header::plain(name, value)),
-        );
+        headers.extend(target.pinning(&self.unit(), prompt));
         let outgoing = Outgoing {
             url: target.endpoint(true),
             headers,
@@ -140,11 +146,14 @@ impl Session {
     /// How long to wait before the next try; `None` where there is none.
     ///
     /// Only failures before the first byte of an answer are tried again: 429,
-    /// 502, 503, 529 and connections that did not come about. A server's own
-    /// `Retry-After` goes before the doubling wait.
+    /// 502, 503, 529, connections that did not come about, and connections that
+    /// broke before anything came back. A server's own `Retry-After` goes before
+    /// the doubling wait; one that is longer than the limit is not waited for.
     fn retry_after(&self, exchange: &Exchange, attempt: u32) -> Option<Duration> {
         let passing = match exchange.outcome {
             Outcome::Http429 | Outcome::Connect => true,
+            // A pooled connection that the server had closed meanwhile.
+            Outcome::Reset => exchange.status.is_none(),
             Outcome::Http5xx => matches!(exchange.status, Some(502 | 503 | 529)),
             _ => false,
         };
@@ -167,6 +176,13 @@ impl Session {
         let output = exchange.answer.text.as_deref().map(Text::from);
         let mut texts = texts_of(&body.messages);
         texts.extend(output.clone());
+        let mut usage = exchange.answer.usage.clone().unwrap_or_default();
+        let zero = self.target().weigh(&mut usage);
+        let zero = zero.then(|| Arc::from("absent_means_zero"));
+        let flags = zero
+            .into_iter()
+            .chain(words_flag(pending, exchange))
+            .collect();
         let record = RequestRecord {
             v: RECORD_VERSION,
             scenario: Arc::clone(&self.cell.scenario.name),
@@ -183,9 +199,9 @@ impl Session {
             events: pending.events.clone(),
             outcome: exchange.outcome,
             status: exchange.status,
-            flags: words_flag(pending, exchange).into_iter().collect(),
+            flags,
             error: exchange.error.clone(),
-            usage: exchange.answer.usage.clone().unwrap_or_default(),
+            usage,
             stamps: exchange.stamps.clone(),
             bytes_sent: Bytes(body.text.len() as u64),
             salt: self.isolation.salt.clone(),
@@ -193,6 +209,7 @@ impl Session {
             scenario_ms: pending.scenario_ms,
             prompt: body.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
+            output_ids: exchange.answer.output_ids.as_deref().map(Arc::from),
             finish: exchange
                 .answer
                 .finish

@@ -35,6 +35,9 @@ pub struct Answer {
     pub reasoning: String,
     /// Calls of tools, in the server's order.
     pub tool_calls: Vec<AnswerCall>,
+    /// Token ids of everything that was generated; `None` where the server did
+    /// not name them.
+    pub output_ids: Option<Vec<u32>>,
     /// The last counts.
     pub usage: Option<Usage>,
     /// Why it ended; `None` where the server did not say, so that a stream is cut.
@@ -70,6 +73,7 @@ impl Answer {
                 call.name = name.unwrap_or_else(|| std::mem::take(&mut call.name));
                 call.arguments.push_str(&arguments);
             }
+            ChatEvent::TokenIds(ids) => self.output_ids.get_or_insert_default().extend(ids),
             ChatEvent::Usage(usage) => self.usage = Some(usage),
             ChatEvent::Finish(reason) => self.finish = Some(reason),
             ChatEvent::Error { message, kind } => {

@@ -125,6 +125,8 @@ pub struct TargetFacts {
     pub lifetime_ms: Option<u64>,
     /// Tokens by which a count may exceed its bound (hidden text, private tokenizers).
     pub tolerance: Tokens,
+    /// The same in thousandths of the prompt; the larger of both holds.
+    pub tolerance_permille: u32,
     /// What it costs.
     pub price: Option<Price>,
 }

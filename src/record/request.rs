@@ -219,6 +219,10 @@ pub struct RequestRecord {
     pub prompt: Vec<RecordedMessage>,
     /// Hash of the answer's text as generated; its text stands in the span store.
     pub output_sha256: Option<Digest>,
+    /// Token ids of the answer, where the server named them: its text need not
+    /// tokenise to what was generated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_ids: Option<Arc<[u32]>>,
     /// Why the answer ended, in the provider's neutral words (`stop`, `length`).
     pub finish: Option<String>,
     /// Server that answered, where it says so.

@@ -58,6 +58,7 @@ fn record(turn: u32, text: &Text) -> RequestRecord {
             }],
         }],
         output_sha256: None,
+        output_ids: None,
         finish: Some("stop".to_owned()),
         served_by: None,
     }

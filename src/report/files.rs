@@ -1,84 +1,296 @@
-//! The tables of a run folder.
+//! A run folder's derived files, made from its records.
+//!
+//! Invariants: everything is made from files that the run left, so that `run`
+//! and `report` give the same bytes; a reader never sees half of a file; memory
+//! grows with reduced records, not with prompts.
 
+use super::detail::Detail;
+use super::excerpts::excerpts;
+use super::figures::figures;
+use super::html::{Download, HtmlError, Picture, html};
+use super::page::{Shown, page};
+use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
-use crate::analysis::Results;
-use crate::record::{BoundRecord, RequestRecord, WriteError, files, write_requests};
-use std::borrow::Borrow;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use crate::analysis::bounds::{Inputs, bounds};
+use crate::analysis::cost::bill;
+use crate::analysis::prices::Catalogue;
+use crate::analysis::{Results, Samples};
+use crate::cache::ModelError;
+use crate::chart::ChartError;
+use crate::record::{
+    BoundRecord, Manifest, ReadError, Run, RunContents, WriteError, files, write_requests,
+};
+use crate::tokens::{SharedEncoder, embedded};
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use thiserror::Error;
 
 /// Name of the Markdown report in a run folder.
 pub const REPORT_MD: &str = "report.md";
 
-/// Writes `requests.csv`, `summary.csv`, `summary.json` and `report.md` into
-/// `dir`, over those that are there.
+/// Name of the page in a run folder.
+pub const REPORT_HTML: &str = "report.html";
+
+/// Name of the folder with the pictures in a run folder.
+pub const CHARTS: &str = "charts";
+
+/// Files above this size, in bytes, are not read to be carried in the page.
+const CARRIED: u64 = 256 * 1024;
+
+/// A report that could not be made.
+#[derive(Debug, Error)]
+pub enum RebuildError {
+    /// The records cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The manifest names a cache model that is none.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The page cannot be made.
+    #[error(transparent)]
+    Page(#[from] HtmlError),
+}
+
+/// Makes every table, chart and page of the run in `dir` from its records, over
+/// those that are there, and gives its results.
+///
+/// With `prices`, requests are billed by the prices of the run's day in that
+/// catalogue; a model without one there keeps what it was billed with.
 ///
 /// # Errors
 ///
-/// [`WriteError`], which names the file.
-pub fn write_tables<R: Borrow<RequestRecord>>(
-    dir: &Path,
-    records: impl IntoIterator<Item = R>,
-    bounds: &[BoundRecord],
-    results: &Results,
-) -> Result<(), WriteError> {
-    written(&dir.join(files::REQUESTS_CSV), |file| {
-        write_requests(file, records, bounds)
-    })?;
-    written(&dir.join(files::SUMMARY_CSV), |file| {
-        summary_csv(file, results)
-    })?;
-    let whole = |name: &str, text: io::Result<String>| {
-        let path = dir.join(name);
-        text.and_then(|text| fs::write(&path, text))
-            .map_err(|source| WriteError::new(&path, source))
+/// [`RebuildError`]; the records stay as they are.
+pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, RebuildError> {
+    let mut run = Run::read(dir)?;
+    if let Some(catalogue) = prices {
+        price_again(&mut run.manifest, catalogue);
+    }
+    let (samples, found, warnings) = read(&run, prices.is_some())?;
+    let results = Results::new(&run.manifest, &samples, warnings);
+    let all = scenes(&results);
+    let mut detail = Detail::plan(&samples, &all);
+    drop(samples);
+    requests_csv(dir, &run, &found, &mut detail)?;
+    detail.complete(&found, &run)?;
+    let out = Folder(dir);
+    let mut csv = Vec::new();
+    summary_csv(&mut csv, &results).map_err(|source| out.failed(files::SUMMARY_CSV, source))?;
+    out.place(files::SUMMARY_CSV, &csv)?;
+    let json = summary_json(&results)
+        .map_err(|error| out.failed(files::SUMMARY_JSON, io::Error::from(error)))?;
+    out.place(files::SUMMARY_JSON, json.as_bytes())?;
+    let drawn = figures(&results, &detail);
+    out.charts(&drawn)?;
+    out.place(REPORT_MD, markdown(&results).as_bytes())?;
+    let shown = Shown {
+        breaks: excerpts(&results, &all, &detail),
+        textless: detail.textless,
+        pictures: drawn,
+        downloads: out.downloads()?,
     };
-    whole(
-        files::SUMMARY_JSON,
-        summary_json(results).map_err(io::Error::from),
-    )?;
-    whole(REPORT_MD, Ok(markdown(results)))
+    let page = html(&page(&results, &run.manifest, shown))?;
+    out.place(REPORT_HTML, page.as_bytes())?;
+    Ok(results)
 }
 
-fn written(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), WriteError> {
-    let failed = |source| WriteError::new(path, source);
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    write(&mut file).map_err(failed)?;
-    io::Write::flush(&mut file).map_err(failed)
+/// Reduced records, what was computed for them, and what a person must know of
+/// the files. Where the run was killed before anything was computed, that is
+/// done now.
+fn read(run: &Run, bill: bool) -> Result<(Samples, Vec<BoundRecord>, Vec<String>), RebuildError> {
+    let mut warnings = Vec::new();
+    let mut found = Vec::new();
+    if let Some(mut lines) = run.bounds()? {
+        for bound in lines.by_ref() {
+            found.push(bound?);
+        }
+        warnings.extend(lines.torn().then(|| cut_off(files::BOUNDS)));
+    }
+    let (mut all, torn) = samples(run, &found)?;
+    warnings.extend(torn.then(|| cut_off(files::REQUESTS)));
+    if found.is_empty() && !all.list().is_empty() {
+        found = computed_bounds(&Run::read(run.dir())?.contents()?)?;
+        (all, _) = samples(run, &found)?;
+    }
+    if bill {
+        bill_again(run, &mut found)?;
+        (all, _) = samples(run, &found)?;
+    }
+    Ok((all, found, warnings))
+}
+
+fn price_again(manifest: &mut Manifest, catalogue: &Catalogue) {
+    let date = manifest.started.date();
+    for target in &mut manifest.targets {
+        if let Some(price) = catalogue.find(&target.model, &date) {
+            target.price = Some(price.clone());
+        }
+    }
+}
+
+/// Bills every request by the manifest's prices.
+fn bill_again(run: &Run, found: &mut [BoundRecord]) -> Result<(), ReadError> {
+    let places: HashMap<_, _> = found
+        .iter()
+        .enumerate()
+        .map(|(at, bound)| (bound.key(), at))
+        .collect();
+    let mut costs = vec![None; found.len()];
+    for record in run.requests()? {
+        let record = record?;
+        let price = run
+            .manifest
+            .target(&record.target)
+            .and_then(|target| target.price.as_ref());
+        if let (Some(price), Some(&at)) = (price, places.get(&record.key())) {
+            costs[at] = bill(price, &record.usage);
+        }
+    }
+    drop(places);
+    for (bound, cost) in found.iter_mut().zip(costs) {
+        bound.cost = cost;
+    }
+    Ok(())
+}
+
+fn cut_off(name: &str) -> String {
+    format!("the last line of `{name}` was cut off and is left out")
+}
+
+/// What was computed after each cell; computed here where the run was killed
+/// before, as far as that needs no server.
+///
+/// # Errors
+///
+/// [`ModelError`] where the manifest names a cache model that is none.
+pub fn computed_bounds(contents: &RunContents) -> Result<Vec<BoundRecord>, ModelError> {
+    if !contents.bounds.is_empty() || contents.requests.is_empty() {
+        return Ok(contents.bounds.clone());
+    }
+    let mut found = Vec::new();
+    for target in &contents.manifest.targets {
+        let encoder: Option<SharedEncoder> = target.simulated.then(embedded);
+        found.extend(bounds(&Inputs {
+            target,
+            records: &contents.requests,
+            spans: &contents.spans,
+            encoder: encoder.as_ref(),
+        })?);
+    }
+    Ok(found)
+}
+
+/// Reduced records, and whether the last line of their file was cut off.
+fn samples(run: &Run, bounds: &[BoundRecord]) -> Result<(Samples, bool), ReadError> {
+    let by_attempt: HashMap<_, _> = bounds.iter().map(|bound| (bound.key(), bound)).collect();
+    let mut samples = Samples::new(&run.manifest);
+    let mut lines = run.requests()?;
+    for record in lines.by_ref() {
+        let record = record?;
+        samples.add(&record, by_attempt.get(&record.key()).copied());
+    }
+    Ok((samples, lines.torn()))
+}
+
+/// Writes `requests.csv` record by record, and lets `detail` keep what it wants.
+fn requests_csv(
+    dir: &Path,
+    run: &Run,
+    bounds: &[BoundRecord],
+    detail: &mut Detail,
+) -> Result<(), RebuildError> {
+    let mut unreadable = None;
+    let records = run.requests()?.map_while(|record| match record {
+        Ok(record) => {
+            detail.offer(&record);
+            Some(record)
+        }
+        Err(error) => {
+            unreadable = Some(error);
+            None
+        }
+    });
+    Folder(dir).written(files::REQUESTS_CSV, |file| {
+        write_requests(file, records, bounds)
+    })?;
+    unreadable.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// The folder that files are written to, each beside its place first and then
+/// moved there.
+struct Folder<'a>(&'a Path);
+
+impl Folder<'_> {
+    fn failed(&self, name: &str, source: io::Error) -> WriteError {
+        WriteError::new(&self.0.join(name), source)
+    }
+
+    fn place(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        self.written(name, |file| file.write_all(bytes))
+    }
+
+    fn written(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<fs::File>) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
+        let path = self.0.join(name);
+        let draft = self.0.join(format!("{name}.new"));
+        let done = || -> io::Result<()> {
+            let mut file = BufWriter::new(fs::File::create(&draft)?);
+            write(&mut file)?;
+            file.flush()?;
+            fs::rename(&draft, &path)
+        };
+        done().map_err(|source| self.failed(name, source))
+    }
+
+    /// Writes each picture as SVG and as PNG.
+    fn charts(&self, drawn: &[Picture]) -> Result<(), RebuildError> {
+        fs::create_dir_all(self.0.join(CHARTS)).map_err(|source| self.failed(CHARTS, source))?;
+        for picture in drawn {
+            let figure = &picture.figure;
+            let failed = |source: ChartError| HtmlError::Chart {
+                title: figure.title(),
+                source,
+            };
+            self.place(&picture.file, figure.svg().map_err(failed)?.as_bytes())?;
+            let png = Path::new(&picture.file).with_extension("png");
+            self.place(&png.to_string_lossy(), &figure.png().map_err(failed)?)?;
+        }
+        Ok(())
+    }
+
+    /// The tables, to be taken from the page.
+    fn downloads(&self) -> Result<Vec<Download>, WriteError> {
+        let types = [
+            (files::SUMMARY_CSV, "text/csv"),
+            (files::REQUESTS_CSV, "text/csv"),
+            (files::SUMMARY_JSON, "application/json"),
+        ];
+        let file = |(name, media_type): (&str, &'static str)| {
+            let path = self.0.join(name);
+            let failed = |source| self.failed(name, source);
+            let size = fs::metadata(&path).map_err(failed)?.len();
+            let content = if size <= CARRIED {
+                Some(fs::read_to_string(&path).map_err(failed)?)
+            } else {
+                None
+            };
+            Ok(Download {
+                name: name.to_owned(),
+                media_type,
+                size,
+                content,
+            })
+        };
+        types.into_iter().map(file).collect()
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::Samples;
-    use crate::analysis::testing::{manifest, story};
-
-    #[test]
-    fn the_tables_of_a_run_are_written_and_written_over() {
-        let dir = tempfile::tempdir().expect("folder");
-        let (records, bounds) = story();
-        let samples = Samples::of(&manifest(), &records, &bounds);
-        let results = Results::new(&manifest(), &samples, Vec::new());
-        for _ in 0..2 {
-            write_tables(dir.path(), &records, &bounds, &results).expect("writes");
-        }
-        let lines = |name| {
-            let text = fs::read_to_string(dir.path().join(name)).expect("reads");
-            text.lines().count()
-        };
-        assert_eq!(lines(files::REQUESTS_CSV), 19);
-        assert_eq!(lines(files::SUMMARY_CSV), 4);
-        assert!(lines(REPORT_MD) > 10 && lines(files::SUMMARY_JSON) > 10);
-        let nowhere = write_tables(&dir.path().join("no"), &records, &bounds, &results);
-        assert!(
-            nowhere
-                .expect_err("no such folder")
-                .to_string()
-                .contains("requests.csv")
-        );
-    }
-}
+mod tests;

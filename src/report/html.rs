@@ -7,7 +7,7 @@
 //! Invariants: all text is escaped by the template engine, so nothing from a
 //! prompt becomes markup; the same page gives the same bytes.
 
-use crate::chart::{ChartError, Figure};
+use crate::chart::{CHARTS, ChartError, Figure};
 use crate::units::grouped;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
@@ -19,14 +19,17 @@ const TEMPLATE: &str = include_str!("html/page.html.jinja");
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/tables.js");
 
-/// Files up to this size, in bytes, are carried in the page; larger ones are only named.
-const CARRIED: usize = 256 * 1024;
+/// Files that are no longer than this as an address are carried in the page; others are only named.
+const CARRIED: usize = 128 * 1024;
+
+/// Bytes of pictures that are carried in the page; others are only named.
+const PICTURES: usize = 1_000_000;
 
 /// Rows of a table that are shown: more would not be read, and would slow the browser.
-const ROWS: usize = 1_000;
+const ROWS: usize = 400;
 
 /// Breaks that are shown.
-const BREAKS: usize = 100;
+const BREAKS: usize = 50;
 
 /// What a page says.
 #[derive(Clone, Debug, Default)]
@@ -35,14 +38,16 @@ pub struct Page {
     pub title: String,
     /// The answer in one sentence, built from the numbers.
     pub headline: String,
-    /// What the answer rests on: how much was measured, on what, when.
-    pub basis: String,
+    /// What the answer rests on: how much was measured, on what, when; a paragraph each.
+    pub basis: Vec<String>,
     /// What limits the numbers, each with what to do about it; shown first where there is any.
     pub warnings: Vec<String>,
     /// The table that comes first.
     pub summary: Table,
     /// Pictures, in order.
     pub figures: Vec<Picture>,
+    /// A sentence above the breaks: which they are.
+    pub breaks_note: String,
     /// Breaks, in order; each opens to the texts that differ.
     pub breaks: Vec<Break>,
     /// Further tables, by turn for instance.
@@ -60,11 +65,15 @@ pub struct Picture {
     pub figure: Figure,
     /// How to read it, or what it shows here.
     pub caption: String,
+    /// Its SVG file beside the page; named where the page has no room for the picture.
+    pub file: String,
 }
 
 /// A table; each row has a cell for each column.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
+    /// What a program calls it: an attribute of the table, for checks of the page.
+    pub key: String,
     /// Its heading.
     pub title: String,
     /// A sentence above it, such as what was left out; may be empty.
@@ -78,6 +87,8 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Column {
+    /// What a program calls it: an attribute of its head, for checks of the page.
+    pub key: String,
     /// Its name, with the unit.
     pub name: String,
     /// What the name means, where that is not plain; may be empty.
@@ -155,8 +166,10 @@ pub struct Download {
     pub name: String,
     /// What it is, `text/csv`.
     pub media_type: &'static str,
-    /// What is in it.
-    pub content: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What is in it; `None` where it is too large to be carried.
+    pub content: Option<String>,
 }
 
 /// A page that could not be made.
@@ -181,18 +194,14 @@ pub enum HtmlError {
 
 /// The page as one HTML file.
 ///
-/// Sections without content are left out. A file above 256 KiB is named, not carried; of a table
-/// the first 1,000 rows are shown and of the breaks the first 100, and the page says so.
+/// Sections without content are left out. A large file is named, not carried; of a table the first
+/// 400 rows are shown and of the breaks the first 50, and the page says so.
 ///
 /// # Errors
 ///
 /// [`HtmlError`] when a picture cannot be drawn or the template cannot be filled.
 pub fn html(page: &Page) -> Result<String, HtmlError> {
-    let figures = page
-        .figures
-        .iter()
-        .map(picture)
-        .collect::<Result<Vec<_>, _>>()?;
+    let (figures, files) = pictures(&page.figures)?;
     let downloads: Vec<Value> = page.downloads.iter().map(download).collect();
     let tables: Vec<Value> = page.tables.iter().map(table).collect();
     let breaks = &page.breaks[..page.breaks.len().min(BREAKS)];
@@ -202,10 +211,12 @@ pub fn html(page: &Page) -> Result<String, HtmlError> {
     let filled = environment.get_template("page.html")?.render(context! {
         title => page.title.as_str(),
         headline => page.headline.as_str(),
-        basis => page.basis.as_str(),
+        basis => Value::from(Serde(&page.basis)),
         warnings => Value::from(Serde(&page.warnings)),
         summary => table(&page.summary),
         figures,
+        files,
+        breaks_note => page.breaks_note.as_str(),
         breaks => Value::from(Serde(breaks)),
         breaks_left_out => left_out(breaks.len(), page.breaks.len(), "breaks"),
         tables,
@@ -221,6 +232,7 @@ pub fn html(page: &Page) -> Result<String, HtmlError> {
 fn table(table: &Table) -> Value {
     let rows = &table.rows[..table.rows.len().min(ROWS)];
     context! {
+        key => table.key.as_str(),
         title => table.title.as_str(),
         note => table.note.as_str(),
         columns => Value::from(Serde(&table.columns)),
@@ -238,24 +250,54 @@ fn left_out(shown: usize, all: usize, what: &str) -> String {
     format!("The first {shown} of {all} {what}; the files of the run have them all.")
 }
 
-fn picture(picture: &Picture) -> Result<Value, HtmlError> {
-    let title = picture.figure.title();
-    match picture.figure.svg() {
-        Ok(svg) => Ok(context! {
-            title,
-            svg => Value::from_safe_string(svg),
-            caption => picture.caption.as_str(),
-        }),
-        Err(source) => Err(HtmlError::Chart { title, source }),
+/// The pictures that the page has room for, in order, and the files of the others.
+/// Those of a kind that comes earlier in the list of charts have precedence.
+fn pictures(all: &[Picture]) -> Result<(Vec<Value>, Vec<Value>), HtmlError> {
+    let svgs = all.iter().map(svg).collect::<Result<Vec<_>, _>>()?;
+    let rank = |at: &usize| {
+        let name = all[*at].figure.chart().name;
+        CHARTS.iter().position(|chart| chart.name == name)
+    };
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(rank);
+    let mut room = PICTURES;
+    let mut shown = vec![false; all.len()];
+    for at in order {
+        if let Some(rest) = room.checked_sub(svgs[at].len()) {
+            room = rest;
+            shown[at] = true;
+        }
     }
+    let (mut figures, mut files) = (Vec::new(), Vec::new());
+    for ((picture, svg), shown) in all.iter().zip(svgs).zip(shown) {
+        let title = picture.figure.title();
+        if shown {
+            figures.push(context! {
+                title,
+                svg => Value::from_safe_string(svg),
+                caption => picture.caption.as_str(),
+            });
+        } else {
+            files.push(context! { title, file => picture.file.as_str() });
+        }
+    }
+    Ok((figures, files))
+}
+
+fn svg(picture: &Picture) -> Result<String, HtmlError> {
+    picture.figure.svg().map_err(|source| HtmlError::Chart {
+        title: picture.figure.title(),
+        source,
+    })
 }
 
 fn download(file: &Download) -> Value {
-    let size = file.content.len();
-    let href = (size <= CARRIED).then(|| data_url(file.media_type, &file.content));
+    let url = file.content.as_ref();
+    let url = url.map(|content| data_url(file.media_type, content));
+    let href = url.filter(|url| url.len() <= CARRIED);
     context! {
         name => file.name.as_str(),
-        size => format!("{} kB", grouped(size.div_ceil(1000) as u64)),
+        size => format!("{} kB", grouped(file.size.div_ceil(1000))),
         href,
     }
 }

@@ -5,19 +5,24 @@
 //! what was measured on the embedded server says so in every form.
 
 pub mod csv;
+mod detail;
+mod excerpts;
+mod figures;
 pub mod files;
 pub mod headline;
 pub mod html;
 pub mod json;
 pub mod markdown;
 mod notes;
+mod page;
+mod scenes;
 mod strip;
 mod table;
 pub mod terminal;
 pub mod words;
 
 pub use csv::{SUMMARY_COLUMNS, summary_csv};
-pub use files::{REPORT_MD, write_tables};
+pub use files::{CHARTS, REPORT_HTML, REPORT_MD, RebuildError, computed_bounds, rebuild};
 pub use json::summary_json;
 pub use markdown::markdown;
 pub use terminal::{Look, terminal};

@@ -99,8 +99,8 @@ fn counts(results: &Results) -> impl Iterator<Item = String> {
             found.after_failure,
             "that came after a failed turn of the same conversation",
         ),
-        (found.retried, "that were retries"),
-        (found.late, "sent more than 10 ms after they were due"),
+        (found.retried, "sent again after a failure"),
+        (found.late, "sent more than 10 ms late"),
     ];
     cases
         .into_iter()

@@ -1,9 +1,12 @@
 //! The table of configurations, as columns; a form of output takes those that
 //! it has room for.
 
-use super::words::{UNKNOWN, dollars, latency, mean_tokens, percent, tokens};
+use super::words::{UNKNOWN, dollars, latency, mean_tokens, percent, tokens, wrapped};
 use crate::analysis::{BreakTotal, Results, Total};
 use crate::units::grouped;
+
+/// Letters in a line of the main break.
+const MAIN_BREAK: usize = 22;
 
 /// A column: what stands above it, its cells, and how soon it is given up where
 /// there is no room (0: never).
@@ -55,10 +58,13 @@ pub(super) fn columns(results: &Results) -> Vec<Column> {
     columns.push(column("breaks", 3, &|total| {
         grouped(breaks(results, total).map(|found| found.breaks).sum())
     }));
-    columns.push(Column {
-        number: false,
-        ..column("main break", 3, &|total| main_break(results, total))
-    });
+    let mut main = column("main break", 3, &|total| main_break(results, total));
+    main.number = false;
+    if main.width() > MAIN_BREAK {
+        // The name of a source does not wrap: rather this one than three others.
+        main.expendable = 8;
+    }
+    columns.push(main);
     columns
 }
 
@@ -106,7 +112,11 @@ fn main_break(results: &Results, total: &Total) -> String {
         return UNKNOWN.to_owned();
     };
     if main.cause.contains(main.origin.as_str()) {
-        return main.cause.to_string();
+        return wrapped(&main.cause, MAIN_BREAK, "");
     }
-    format!("{}\n({})", main.origin, main.cause)
+    format!(
+        "{}\n{}",
+        main.origin,
+        wrapped(&format!("({})", main.cause), MAIN_BREAK, "")
+    )
 }

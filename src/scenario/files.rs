@@ -126,7 +126,7 @@ fn leaves(name: &str) -> bool {
 }
 
 /// The whole file, or an error of kind `FileTooLarge`.
-pub(super) fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?
         .take(limit.saturating_add(1))

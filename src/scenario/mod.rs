@@ -11,7 +11,7 @@
 mod check;
 pub mod duration;
 pub mod error;
-mod files;
+pub(crate) mod files;
 pub mod generate;
 mod image;
 mod limits;

@@ -45,7 +45,7 @@ impl<E: Encoder> ChatMl<E> {
     fn render(&self, messages: &[TemplateMessage<'_>]) -> EncodedPrompt {
         let mut prompt = EncodedPrompt::default();
         let newline = self.remembered("\n");
-        for TemplateMessage { role, text } in messages {
+        for TemplateMessage { role, text, .. } in messages {
             prompt.ids.push(Self::START);
             let text = self.remembered(&format!("{role}\n{text}"));
             prompt.ids.extend_from_slice(&text);
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn message<'a>(role: &'a str, text: &'a str) -> TemplateMessage<'a> {
-        TemplateMessage { role, text }
+        TemplateMessage::text(role, text)
     }
 
     #[test]

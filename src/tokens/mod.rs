@@ -11,6 +11,7 @@
 //! never guesses.
 
 mod chatml;
+mod form;
 #[cfg(feature = "hf")]
 pub mod hf;
 mod memo;
@@ -18,8 +19,10 @@ mod o200k;
 pub mod table;
 
 pub use chatml::{ChatMl, embedded};
+pub use form::{ChatForm, chat_form};
 pub use o200k::{O200k, o200k};
 
+use crate::chat::Part;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -39,6 +42,43 @@ pub struct TemplateMessage<'a> {
     pub role: &'a str,
     /// Its text: all its parts in order.
     pub text: &'a str,
+    /// What the stretches of `text` are, in order and without gaps; empty where
+    /// all of it is one text.
+    pub pieces: &'a [Piece],
+}
+
+/// A stretch of a message's text that stands in the request as one string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// What part of the message it is.
+    pub part: Part,
+    /// One behind its last byte; it begins where the piece before it ends.
+    pub end: usize,
+}
+
+impl<'a> TemplateMessage<'a> {
+    /// A message that is one text.
+    pub fn text(role: &'a str, text: &'a str) -> Self {
+        Self {
+            role,
+            text,
+            pieces: &[],
+        }
+    }
+
+    /// Its stretches: what they are and what they say.
+    pub fn parts(&self) -> impl Iterator<Item = (Part, &'a str)> {
+        let whole = [Piece {
+            part: Part::Text,
+            end: self.text.len(),
+        }];
+        let whole = whole.into_iter().filter(|_| self.pieces.is_empty());
+        let (text, mut start) = (self.text, 0);
+        whole.chain(self.pieces.iter().copied()).map(move |piece| {
+            let from = std::mem::replace(&mut start, piece.end);
+            (piece.part, text.get(from..piece.end).unwrap_or_default())
+        })
+    }
 }
 
 /// A rendered and encoded prompt.
@@ -60,9 +100,9 @@ pub enum EncodeError {
         /// What it said.
         reason: String,
     },
-    /// Tool definitions cannot be put through this template.
-    #[error("tool definitions cannot be rendered by the template of `{encoder}`")]
-    Tools {
+    /// Pictures become tokens by a rule of the model's own.
+    #[error("a picture cannot be counted by `{encoder}`")]
+    Image {
         /// Name of the encoder.
         encoder: String,
     },

@@ -28,11 +28,16 @@ impl Table {
     /// Key of a conversation, rendered with its generation suffix.
     pub fn prompt_key(messages: &[TemplateMessage<'_>]) -> Digest {
         let mut bytes = b"prompt".to_vec();
-        for TemplateMessage { role, text } in messages {
-            for part in [role, text] {
-                // With its length in front, a part cannot run into the next.
-                bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
-                bytes.extend_from_slice(part.as_bytes());
+        // With its length in front, a text cannot run into the next.
+        let mut put = |kind: u8, text: &str| {
+            bytes.push(kind);
+            bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        };
+        for message in messages {
+            put(u8::MAX, message.role);
+            for (part, text) in message.parts() {
+                put(part as u8, text);
             }
         }
         Digest::of(&bytes)
@@ -90,10 +95,7 @@ mod tests {
     #[test]
     fn a_table_knows_what_was_put_in_and_nothing_else() {
         let table = Table::new("/tokenize");
-        let asked = [TemplateMessage {
-            role: "user",
-            text: "Hi",
-        }];
+        let asked = [TemplateMessage::text("user", "Hi")];
         let key = Table::prompt_key(&asked);
         assert_eq!(
             table.encoded(&asked),
@@ -106,10 +108,7 @@ mod tests {
         assert_eq!(table.prompt(&asked), [1, 2, 3]);
         assert_eq!(table.output("Yes"), [4]);
         assert_eq!(table.output("No"), [0; 0]);
-        let shifted = [TemplateMessage {
-            role: "userH",
-            text: "i",
-        }];
+        let shifted = [TemplateMessage::text("userH", "i")];
         assert!(table.encoded(&shifted).is_err());
     }
 }

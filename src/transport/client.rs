@@ -10,6 +10,7 @@ use crate::record::Outcome;
 use crate::units::Micros;
 use reqwest::{Certificate, ClientBuilder, Proxy, redirect, retry};
 use std::fmt;
+use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -95,6 +96,11 @@ impl Client {
     }
 }
 
+/// How long an unused connection is kept. Common servers close theirs after five
+/// seconds (uvicorn, and so vLLM; llama.cpp), and a request that is just then
+/// sent on it is lost.
+const IDLE_CONNECTION: Duration = Duration::from_secs(4);
+
 /// What all clients have in common: nothing is followed, repeated or remembered.
 fn builder(settings: &Settings) -> Result<ClientBuilder, ClientError> {
     let builder = reqwest::Client::builder()
@@ -104,7 +110,8 @@ fn builder(settings: &Settings) -> Result<ClientBuilder, ClientError> {
         .referer(false)
         .no_proxy()
         .connect_timeout(settings.connect)
-        .pool_max_idle_per_host(usize::MAX);
+        .pool_max_idle_per_host(usize::MAX)
+        .pool_idle_timeout(IDLE_CONNECTION);
     match &settings.proxy {
         None => Ok(builder),
         Some(proxy) => {

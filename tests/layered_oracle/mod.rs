@@ -2,6 +2,7 @@
 
 mod conversation;
 mod output;
+mod wording;
 
 use prefixbench::chat::Text;
 use prefixbench::context::Phrases;
@@ -75,6 +76,11 @@ impl Folder {
         let mut book = Self(folder).read(PHRASES);
         for key in ["agent_guidance", "citation_reminder", "agent_reasoning"] {
             book[key] = json!(format!("{{{{{}}}}}", key.to_uppercase()));
+        }
+        for (key, words) in wording::LACKING {
+            if book.get(key).is_none() {
+                book[key] = json!(words);
+            }
         }
         Arc::new(Phrases::with(&book.to_string()).expect("a phrase book"))
     }

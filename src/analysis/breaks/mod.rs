@@ -30,6 +30,10 @@ use tree::{Meeting, Tree};
 pub struct Place {
     /// The earlier request, as its index in the order of sending.
     pub predecessor: usize,
+    /// The message in which the two differ, as its index in the prompt.
+    pub message: usize,
+    /// Bytes of that message's text, nonces left out, that both have in common.
+    pub offset: usize,
     /// Source at the place: of the new request, or of the earlier one where the
     /// new one's message ends early.
     pub origin: Origin,
@@ -94,6 +98,8 @@ impl<'a> Breaks<'a> {
         let (origin, byte) = place::of(record, earlier, message, offset, self.spans);
         Some(Place {
             predecessor,
+            message,
+            offset,
             origin,
             displaced: place::source(earlier, message, offset, self.spans),
             byte,

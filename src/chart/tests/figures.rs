@@ -239,6 +239,7 @@ pub(super) fn map(panels: Vec<(&str, Vec<Row>)>) -> Figure {
             .map(str::to_owned)
             .to_vec(),
         panels: panels.collect(),
+        scale: 0,
         note: note(),
     })
 }

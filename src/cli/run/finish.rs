@@ -2,7 +2,7 @@
 
 use super::{Arguments, not_written};
 use crate::analysis::bounds::{Inputs, bounds};
-use crate::analysis::{Results, Samples};
+use crate::cli::counters::Watch;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::{output, outputs, tokens};
 use crate::load::{Measured, Target, Writer};
@@ -19,6 +19,7 @@ pub(super) struct Done<'a> {
     pub(super) target: &'a Target,
     pub(super) client: &'a Client,
     pub(super) ending: Ending,
+    pub(super) watch: Option<Watch>,
 }
 
 impl Done<'_> {
@@ -27,6 +28,9 @@ impl Done<'_> {
         let measured = self.writer.take().await;
         tell_warnings(&measured);
         let (records, spans) = kept(measured);
+        if let Some(watch) = self.watch {
+            watch.end(&records, dir).await;
+        }
         let encoder =
             tokens::encoder(&given.aim, self.target, self.client, &records, &spans).await?;
         let found = computed(
@@ -36,16 +40,13 @@ impl Done<'_> {
             &spans,
             encoder.as_ref(),
         );
-        self.writer.bounds(found.clone()).await;
-        let manifest = self
-            .writer
+        self.writer.bounds(found).await;
+        self.writer
             .finish(self.ending.clone())
             .await
             .map_err(not_written)?;
         if !given.no_report {
-            let samples = Samples::of(&manifest, &records, &found);
-            let results = Results::new(&manifest, &samples, Vec::new());
-            outputs::write(dir, &results, &records, &found)?;
+            let results = outputs::rebuild(dir, None)?;
             output::data(&outputs::terminal(&results))?;
         }
         output::tell(&format!("records: {}", dir.display()));

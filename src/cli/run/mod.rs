@@ -3,18 +3,25 @@
 mod finish;
 mod plan;
 mod progress;
+mod signals;
+mod ways_out;
 
 use super::choice::{Configurations, Files};
+use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
+use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, no_client};
+use super::target::{Aim, name_output, no_client, variable};
+use super::targets::{self, Entry};
 use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
-use crate::record::{Ending, RunWriter, WriteError};
+use crate::record::{Ending, RunWriter, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 use plan::Planned;
+pub(super) use plan::nonce;
 use progress::Progress;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Drive scenarios against a target and measure what its prefix cache gives
 #[derive(clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     files: Files,
 
@@ -61,6 +68,11 @@ pub struct Arguments {
     #[arg(long, value_name = "DIGITS")]
     nonce: Option<String>,
 
+    /// Seconds without a sign of life after which an answer is given up: until the connection
+    /// stands, until its headers, its first byte, and between any two reads [default: 300]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<NonZeroU64>,
+
     /// Folder of the run [default: reports/DATE-SCENARIO]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -89,21 +101,42 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
             None,
         )
     })?;
-    runtime.block_on(drive(arguments))
+    let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
+    runtime.spawn(signals::watch(stop.clone(), leave.clone()));
+    // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
+    let driven = runtime.spawn(drive(arguments, stop));
+    let ended = runtime.block_on(async {
+        tokio::select! {
+            ended = driven => match ended {
+                Ok(ended) => ended,
+                Err(join) => std::panic::resume_unwind(join.into_panic()),
+            },
+            () = leave.cancelled() => Ok(Exit::Interrupted),
+        }
+    });
+    // Threads that still compute or wait for a builder end with the process.
+    runtime.shutdown_background();
+    ended
 }
 
-async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
+async fn drive(arguments: Arguments, stop: CancellationToken) -> Result<Exit, Failure> {
     let mut settings = Settings::of_process();
     let mut planned = Planned::new(&arguments, &mut settings)?;
-    let client = Client::new(&ClientSettings::default(), Instant::now()).map_err(no_client)?;
+    let entry = targets::named(&arguments.aim, &arguments.files.scenarios)?;
+    let routes = match &entry {
+        Some(entry) => entry.client(&variable)?,
+        None => ClientSettings::default(),
+    };
+    let routes = routes.giving_up_after(patience(&arguments, &mut settings)?);
+    let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
     let client = Arc::new(client);
-    let place = Place::find(&arguments, &client, planned.seed).await?;
+    let find = Place::find(&arguments, entry.as_ref(), &client, &planned);
+    let found = stop.run_until_cancelled(find).await;
+    let place = found.unwrap_or_else(|| Err(interrupted_early()))?;
     let cells = planned.cells(&place.target);
     let manifest = planned.manifest(&arguments, settings, &place.target);
     let dir = plan::folder(&arguments, &planned.scenarios, &manifest);
     let run = RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)?;
-    let stop = CancellationToken::new();
-    stop_on_signals(&stop);
     let conversations = cells.iter().map(|cell| u64::from(cell.repeats)).sum();
     let progress = Progress::new(conversations, arguments.quiet);
     let told = progress.clone();
@@ -119,9 +152,10 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
         limits: planned.limits,
         records: writer.sender(),
         idle: place.idle(),
-        stop: stop.clone(),
+        stop,
     });
-    let ending = all_cells(&cells, &runner, &progress).await;
+    let mut watch = Watch::begin(&place.target, &arguments.aim.metrics, &client).await;
+    let ending = all_cells(&cells, &runner, &writer, &progress, &mut watch).await;
     drop(runner);
     progress.clear();
     let done = finish::Done {
@@ -130,27 +164,57 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
         target: &place.target,
         client: &client,
         ending,
+        watch,
     };
     let exit = done.finish(&arguments, &dir).await;
     place.close().await;
     exit
 }
 
+/// How long an answer may be silent.
+fn patience(arguments: &Arguments, settings: &mut Settings) -> Result<Duration, Failure> {
+    let default = NonZeroU64::MIN.saturating_add(299);
+    let seconds = settings.resolve("timeout", arguments.timeout, default)?;
+    Ok(Duration::from_secs(seconds.get()))
+}
+
+fn interrupted_early() -> Failure {
+    Failure::new(
+        Exit::Interrupted,
+        "interrupted before the first request",
+        None,
+    )
+}
+
 /// Runs the cells one after the other. A cell that fails does not stop the
 /// others, unless it was refused in a way that all of them would be.
-async fn all_cells(cells: &[Arc<Cell>], runner: &Runner, progress: &Progress) -> Ending {
+async fn all_cells(
+    cells: &[Arc<Cell>],
+    runner: &Runner,
+    writer: &Writer,
+    progress: &Progress,
+    watch: &mut Option<Watch>,
+) -> Ending {
     let mut any_ok = false;
     let mut failure = None;
     for cell in cells {
         progress.begin(&cell.name());
         let ended = runner.run(cell).await;
+        writer.flush().await;
         any_ok |= progress.any_ok();
         progress.end(u64::from(cell.repeats));
+        if let Some(watch) = watch {
+            watch.mark(&cell.name()).await;
+        }
         match ended {
-            Ok(()) => {}
+            Ok(()) => {
+                if let Some(lost) = progress.lost() {
+                    output::warn(&ways_out::of_lost(&cell.name(), &lost));
+                }
+            }
             Err(CellEnd::Stopped) => return Ending::Interrupted,
             Err(end) => {
-                output::warn(&format!("{}: {end}", cell.name()));
+                output::warn(&ways_out::of_end(&cell.name(), &end));
                 let hopeless = matches!(end, CellEnd::Refused { .. }) && !any_ok;
                 failure.get_or_insert(end.to_string());
                 if hopeless {
@@ -169,9 +233,26 @@ struct Place {
 }
 
 impl Place {
-    async fn find(arguments: &Arguments, client: &Client, seed: u64) -> Result<Self, Failure> {
+    async fn find(
+        arguments: &Arguments,
+        entry: Option<&Entry>,
+        client: &Client,
+        planned: &Planned,
+    ) -> Result<Self, Failure> {
+        let catalogue = prices::catalogue(arguments.aim.prices.as_deref())?;
+        let stated = entry.and_then(Entry::prices);
+        let today = WallTime::now().date();
+        let price = |target: &Target| prices::of(target, stated, &catalogue, &today);
         if let Some(url) = &arguments.aim.target {
-            let target = arguments.aim.remote(url, client).await?;
+            let mut target = match entry {
+                Some(entry) => arguments.aim.named(entry, client).await?,
+                None => arguments.aim.remote(url, client).await?,
+            };
+            if planned.live() {
+                // What was generated is sent again as text, which need not tokenise alike.
+                name_output(&mut target);
+            }
+            target.price = price(&target)?;
             return Ok(Self {
                 target: Arc::new(target),
                 server: None,
@@ -180,7 +261,7 @@ impl Place {
         let profile = super::serve::profile(&arguments.aim.profile)?;
         let options = server::Options {
             profile,
-            seed,
+            seed: planned.seed,
             model: "embedded".to_owned(),
             ..server::Options::default()
         };
@@ -192,9 +273,10 @@ impl Place {
             )
         })?;
         let model = super::target::parse_model(profile.model)?;
-        let target = arguments
+        let mut target = arguments
             .aim
-            .embedded(server.url(), model, profile.lifetime)?;
+            .embedded(&server.url(), model, profile.lifetime)?;
+        target.price = price(&target)?;
         Ok(Self {
             target: Arc::new(target),
             server: Some(Arc::new(server)),
@@ -220,17 +302,6 @@ impl Place {
             server.shutdown().await;
         }
     }
-}
-
-/// The first Ctrl-C ends the run and keeps what there is; a second one leaves at once.
-fn stop_on_signals(stop: &CancellationToken) {
-    let stop = stop.clone();
-    #[expect(clippy::disallowed_methods, reason = "it lives as long as the process")]
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            stop.cancel();
-        }
-    });
 }
 
 /// A folder that cannot be written.

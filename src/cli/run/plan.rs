@@ -9,7 +9,6 @@ use crate::conversation::{Nonce, Resources};
 use crate::load::{Cell, Isolate, Limits, Target};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
 use crate::scenario::model::{Replies, Scenario};
-use crate::units::Tokens;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,9 +39,7 @@ impl Planned {
             let files: Arc<dyn Resources> = Arc::new(files);
             chosen.push((found, files));
         }
-        let live = scenarios
-            .iter()
-            .any(|scenario| scenario.replies == Replies::Live);
+        let live = any_live(&scenarios);
         let seed = settings.resolve("seed", given.seed, 1)?;
         let repeats = settings.resolve("repeat", given.repeat, 1)?;
         let sessions = settings.resolve("sessions", given.sessions, 1)?;
@@ -69,6 +66,11 @@ impl Planned {
             seed,
             nonce,
         })
+    }
+
+    /// Whether answers of the model are part of later prompts.
+    pub(super) fn live(&self) -> bool {
+        any_live(&self.scenarios)
     }
 
     /// Every scenario under every configuration, in the order given.
@@ -134,6 +136,11 @@ impl Planned {
     }
 }
 
+fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
+    let mut replies = scenarios.iter().map(|scenario| scenario.replies);
+    replies.any(|replies| replies == Replies::Live)
+}
+
 fn facts(target: &Target) -> TargetFacts {
     TargetFacts {
         name: Arc::clone(&target.name),
@@ -149,13 +156,14 @@ fn facts(target: &Target) -> TargetFacts {
         lifetime_ms: target
             .lifetime
             .and_then(|span| u64::try_from(span.as_millis()).ok()),
-        tolerance: Tokens(0),
-        price: None,
+        tolerance: target.tolerance.tokens,
+        tolerance_permille: target.tolerance.permille,
+        price: target.price.clone(),
     }
 }
 
 /// The nonce that was given, or one drawn from the system.
-fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
+pub(in crate::cli) fn nonce(given: Option<&str>) -> Result<Nonce, Failure> {
     match given {
         Some(text) => Nonce::parse(text).ok_or_else(|| {
             Failure::wrong(

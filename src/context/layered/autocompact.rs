@@ -3,6 +3,7 @@
 use super::blocks::{self, Attributes, Found};
 use super::turn::Summarise;
 use super::units::{len16, trim};
+use crate::context::Phrases;
 
 /// Length of a content, in code units, from which a block is summarised.
 const LONG: usize = 50_000;
@@ -21,7 +22,11 @@ const TAGS: [&str; 9] = [
 
 /// `context` with its long blocks summarised; `None` where none is long, or
 /// where more than half of the summaries failed.
-pub(super) fn compact(context: &str, summarise: &mut Summarise<'_>) -> Option<String> {
+pub(super) fn compact(
+    context: &str,
+    phrases: &Phrases,
+    summarise: &mut Summarise<'_>,
+) -> Option<String> {
     let long: Vec<Found<'_>> = outer_blocks(context)
         .into_iter()
         .filter(|found| len16(blocks::content(found.block).unwrap_or("")) >= LONG)
@@ -44,7 +49,7 @@ pub(super) fn compact(context: &str, summarise: &mut Summarise<'_>) -> Option<St
     for (found, summary) in long.iter().zip(&summaries) {
         if let Some(summary) = summary {
             out.push_str(&context[copied..found.start]);
-            out.push_str(&rewritten(found, summary));
+            out.push_str(&rewritten(found, summary, phrases));
             copied = found.end();
         }
     }
@@ -66,7 +71,8 @@ fn outer_blocks(context: &str) -> Vec<Found<'_>> {
     all.iter().filter(|found| !inside(found)).copied().collect()
 }
 
-fn rewritten(found: &Found<'_>, summary: &str) -> String {
+/// A block with a summary in place of its content, marked as such.
+fn rewritten(found: &Found<'_>, summary: &str, phrases: &Phrases) -> String {
     let (tag, block) = (found.tag, found.block);
     let child = |name| blocks::child(block, name);
     let source = child("path").or_else(|| child("url"));
@@ -79,7 +85,8 @@ fn rewritten(found: &Found<'_>, summary: &str) -> String {
         _ => "path",
     };
     let mut lines = vec![format!("<{tag}>")];
-    lines.push(format!("<title>{}</title>", title.unwrap_or("Untitled")));
+    let title = title.unwrap_or_else(|| phrases.get("untitled"));
+    lines.push(format!("<title>{title}</title>"));
     if let Some(source) = source {
         lines.push(format!("<{source_tag}>{source}</{source_tag}>"));
     }
@@ -88,7 +95,8 @@ fn rewritten(found: &Found<'_>, summary: &str) -> String {
             lines.push(format!("<{name}>{time}</{name}>"));
         }
     }
-    lines.push(format!("<content>[SUMMARIZED]\n{summary}</content>"));
+    let mark = phrases.get("summarised_mark");
+    lines.push(format!("<content>{mark}\n{summary}</content>"));
     lines.push(format!("</{tag}>"));
     lines.join("\n")
 }
@@ -104,13 +112,32 @@ mod tests {
         )
     }
 
+    fn compacted(context: &str, summarise: &mut Summarise<'_>) -> Option<String> {
+        let book = r#"{"summarised_mark": "[MARK]", "untitled": "NONE"}"#;
+        compact(context, &Phrases::with(book).unwrap(), summarise)
+    }
+
+    #[test]
+    fn a_block_without_a_title_takes_its_file_name_or_none() {
+        let body = "x".repeat(LONG);
+        let cases = [
+            ("<url>https://e.org/page</url>", "<title>page</title>"),
+            ("", "<title>NONE</title>"),
+        ];
+        for (source, title) in cases {
+            let block = format!("<url_content>{source}<content>{body}</content></url_content>");
+            let out = compacted(&block, &mut |_| Some("s".to_owned())).unwrap();
+            assert!(out.contains(title), "{out}");
+        }
+    }
+
     #[test]
     fn long_blocks_are_summarised_and_the_rest_is_kept() {
         let context = format!("\n\n{}\n\n{}\n\nend", note("a", 60_000), note("b", 9));
-        let out = compact(&context, &mut |_| Some(" short \n".to_owned())).unwrap();
+        let out = compacted(&context, &mut |_| Some(" short \n".to_owned())).unwrap();
         let expected = format!(
             "\n\n<note_context>\n<title>T</title>\n<path>a</path>\n<ctime>c</ctime>\n\
-             <content>[SUMMARIZED]\nshort</content>\n</note_context>\n\n{}\n\nend",
+             <content>[MARK]\nshort</content>\n</note_context>\n\n{}\n\nend",
             note("b", 9)
         );
         assert_eq!(out, expected);
@@ -119,17 +146,17 @@ mod tests {
     #[test]
     fn nothing_happens_without_a_long_block_or_with_too_many_failures() {
         assert_eq!(
-            compact(&note("a", 49_997), &mut |_| Some("s".to_owned())),
+            compacted(&note("a", 49_997), &mut |_| Some("s".to_owned())),
             None
         );
-        assert!(compact(&note("a", 49_998), &mut |_| Some("s".to_owned())).is_some());
+        assert!(compacted(&note("a", 49_998), &mut |_| Some("s".to_owned())).is_some());
         let three = note("a", 60_000).repeat(3);
         let mut calls = 0;
         let once = &mut |_: &str| {
             calls += 1;
             (calls == 1).then(|| "s".to_owned())
         };
-        assert_eq!(compact(&three, once), None);
+        assert_eq!(compacted(&three, once), None);
         assert_eq!(calls, 3);
     }
 }

@@ -225,6 +225,27 @@ mod tests {
     }
 
     #[test]
+    fn references_come_first_each_group_in_its_order_and_nothing_once_only() {
+        let parts = [
+            (LayerId::Previous, "a", "A"),
+            (LayerId::Previous, "b", "B"),
+            (LayerId::Turn, "n", "N"),
+            (LayerId::Turn, "b", "B2"),
+            (LayerId::Turn, "m", "M"),
+            (LayerId::Turn, "b", "B3"),
+            (LayerId::Turn, "a", "A"),
+            (LayerId::Turn, "n", "N"),
+        ];
+        let book = r#"{"references_intro": "refs:", "references_outro": "there"}"#;
+        let book = Phrases::with(book).unwrap();
+        let converted = convert(&envelope(&parts), &book, Options::default());
+        assert_eq!(
+            concat(&converted.users[0]),
+            "refs:\n- b\n- b\n- a\n\nthere\n\nN\nM\nN"
+        );
+    }
+
+    #[test]
     fn unmerged_content_has_no_references() {
         let parts = [
             (LayerId::Previous, "a", "A"),

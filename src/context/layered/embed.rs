@@ -4,19 +4,30 @@
 //! path is not known to the library.
 
 use super::files::{Files, extension, text_of};
+use crate::context::Phrases;
 use crate::context::view::Note;
 
-/// The text of `note` with what it embeds written out. PDFs only where `plus`.
-pub(super) fn body(note: &Note, files: &Files, plus: bool) -> String {
+/// What a note is read with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'a> {
+    /// The vault, for what the note embeds.
+    pub files: &'a Files,
+    /// Whether tools are there: only then are PDFs read.
+    pub plus: bool,
+    /// What is said of a part that is not there.
+    pub phrases: &'a Phrases,
+}
+
+/// The text of `note` with what it embeds written out.
+pub(super) fn body(note: &Note, reading: Reading<'_>) -> String {
     let text = text_of(note);
     if extension(&note.path) != "md" {
         return text.to_string();
     }
-    let notes = embedded_notes(&text, note, files, plus);
-    if plus { pdfs(notes, files) } else { notes }
+    with_pdfs(embedded_notes(&text, note, reading), reading)
 }
 
-fn embedded_notes(text: &str, source: &Note, files: &Files, plus: bool) -> String {
+fn embedded_notes(text: &str, source: &Note, reading: Reading<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("![[") {
@@ -31,9 +42,8 @@ fn embedded_notes(text: &str, source: &Note, files: &Files, plus: bool) -> Strin
         };
         out.push_str(&rest[..at]);
         let raw = &rest[at..at + 3 + end + 2];
-        out.push_str(
-            &block(inner[..end].trim(), source, files, plus).unwrap_or_else(|| raw.to_owned()),
-        );
+        let block = block(inner[..end].trim(), source, reading);
+        out.push_str(block.as_deref().unwrap_or(raw));
         rest = &inner[end + 2..];
     }
     out.push_str(rest);
@@ -70,45 +80,50 @@ fn filled(text: &str) -> Option<&str> {
 }
 
 /// The block for a link; `None` where the link stays as it is.
-fn block(link: &str, source: &Note, files: &Files, plus: bool) -> Option<String> {
+fn block(link: &str, source: &Note, reading: Reading<'_>) -> Option<String> {
     if link.is_empty() {
         return None;
     }
     let target = target(link);
     let found = match target.path {
-        Some(path) => files.linked(path),
+        Some(path) => reading.files.linked(path),
         None => Some(source),
     };
     let Some(note) = found else {
         let name = target.path.unwrap_or(&source.path);
-        return Some(written(
-            name,
-            name,
-            &target,
-            Err("Embedded note not found".to_owned()),
-        ));
+        let why = reading.phrases.get("embedded_note_missing").to_owned();
+        return Some(written(name, name, &target, Err(why)));
     };
     if extension(&note.path) != "md" {
         return None;
     }
     let text = text_of(note);
-    let part = part(&text, &target, &note.path).map(str::to_owned);
-    let body = part.map(|text| if plus { pdfs(text, files) } else { text });
+    let body = part(&text, &target, &note.path, reading.phrases)
+        .map(|text| with_pdfs(text.to_owned(), reading));
     Some(written(note.title(), &note.path, &target, body))
 }
 
 /// The part of a note that a link names.
-fn part<'a>(text: &'a str, target: &Target<'_>, path: &str) -> Result<&'a str, String> {
+///
+/// Blocks are never found: the modelled program looks them up in an index of its
+/// editor, and a text alone has none.
+fn part<'a>(
+    text: &'a str,
+    target: &Target<'_>,
+    path: &str,
+    phrases: &Phrases,
+) -> Result<&'a str, String> {
     if let Some(block) = target.block {
-        return Err(format!(
-            "Embedded note block reference \"{block}\" not found in {path}"
-        ));
+        let values = [("block", block), ("path", path)];
+        return Err(phrases.fill("embedded_block_missing", &values));
     }
-    let Some(wanted) = target.heading else {
+    let Some(heading) = target.heading else {
         return Ok(text);
     };
-    section(text, wanted)
-        .ok_or_else(|| format!("Embedded note heading \"{wanted}\" not found in {path}"))
+    section(text, heading).ok_or_else(|| {
+        let values = [("heading", heading), ("path", path)];
+        phrases.fill("embedded_heading_missing", &values)
+    })
 }
 
 /// From a heading to the next one of its level or above.
@@ -166,6 +181,15 @@ fn written(title: &str, path: &str, target: &Target<'_>, body: Result<String, St
         heading.unwrap_or_default(),
         block.unwrap_or_default()
     )
+}
+
+/// The text with embedded PDFs written out, where tools are.
+fn with_pdfs(text: String, reading: Reading<'_>) -> String {
+    if reading.plus {
+        pdfs(text, reading.files)
+    } else {
+        text
+    }
 }
 
 /// Replaces embedded PDFs, the first link of a name for each of its links.
@@ -248,7 +272,16 @@ mod tests {
     }
 
     fn written_out(text: &str, plus: bool) -> String {
-        body(&note("out.md", text), &files(), plus)
+        let book = r#"{
+            "embedded_note_missing": "GONE", "embedded_block_missing": "NO {block} IN {path}",
+            "embedded_heading_missing": "NO {heading} IN {path}"
+        }"#;
+        let reading = Reading {
+            files: &files(),
+            plus,
+            phrases: &Phrases::with(book).unwrap(),
+        };
+        body(&note("out.md", text), reading)
     }
 
     #[test]
@@ -276,14 +309,20 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_an_error_and_what_is_no_note_stays() {
-        assert!(
-            written_out("![[gone]]", false)
-                .contains("<path>gone</path>\n<error>Embedded note not found</error>")
-        );
-        assert!(
-            written_out("![[in#Nine]]", false)
-                .contains("heading \"Nine\" not found in d/in.md</error>")
-        );
+        let missing = [
+            ("![[gone]]", "<path>gone</path>\n<error>GONE</error>"),
+            (
+                "![[in#Nine]]",
+                "<heading>Nine</heading>\n<error>NO Nine IN d/in.md</error>",
+            ),
+            (
+                "![[in#^b1]]",
+                "<block_id>b1</block_id>\n<error>NO b1 IN d/in.md</error>",
+            ),
+        ];
+        for (text, expected) in missing {
+            assert!(written_out(text, false).contains(expected), "{text}");
+        }
         assert_eq!(
             written_out("![[pic.png]] ![[]] ![[a", false),
             "![[pic.png]] ![[]] ![[a"

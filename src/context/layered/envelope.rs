@@ -302,6 +302,29 @@ mod tests {
     }
 
     #[test]
+    fn only_the_ends_of_a_content_are_touched() {
+        let inner = "a \t b\r\n\r\n\u{200b}e\u{301}\u{e9}\u{85}";
+        let content = format!("\u{a0}\n{inner}\u{3000} ");
+        let envelope = Envelope::build("m1", [(LayerId::User, segment("u", &content))]);
+        assert_eq!(envelope.layer(LayerId::User).text().as_str(), inner);
+    }
+
+    #[test]
+    fn a_layer_is_stable_if_all_of_it_is_and_has_the_metadata_of_its_only_segment() {
+        let mut known = segment("a", "one");
+        known.metadata = Some(Metadata::new());
+        let mut unstable = segment("b", "two");
+        unstable.stable = false;
+        let one = Envelope::build("m1", [(LayerId::Turn, known.clone())]);
+        assert!(one.layer(LayerId::Turn).stable());
+        assert_eq!(one.layer(LayerId::Turn).metadata(), Some(&Metadata::new()));
+        let two = [(LayerId::Turn, known), (LayerId::Turn, unstable)];
+        let two = Envelope::build("m1", two);
+        assert!(!two.layer(LayerId::Turn).stable());
+        assert_eq!(two.layer(LayerId::Turn).metadata(), None);
+    }
+
+    #[test]
     fn a_nul_is_reported_and_kept() {
         let envelope = Envelope::build("m1", [(LayerId::User, segment("u", "a\0b"))]);
         let found: Vec<LayerId> = envelope.control_characters().collect();

@@ -25,12 +25,12 @@ pub(super) fn note(tag: &str, title: &str, note: &Note, body: &str) -> String {
     )
 }
 
-/// A note that could not be read.
-pub(super) fn unreadable(tag: &str, title: &str, note: &Note) -> String {
+/// A note that could not be read, and what is said of it.
+pub(super) fn unreadable(tag: &str, title: &str, note: &Note, error: &str) -> String {
     let path = &note.path;
     format!(
         "\n\n<{tag}_error>\n<title>{title}</title>\n<path>{path}</path>\n\
-         <error>[Error: Could not process file]</error>\n</{tag}_error>"
+         <error>{error}</error>\n</{tag}_error>"
     )
 }
 
@@ -133,7 +133,7 @@ pub(super) fn queued(names: &[std::sync::Arc<str>]) -> String {
     )
 }
 
-/// A browser tab; everything escaped. Without a title it is `Untitled`.
+/// A browser tab; everything escaped.
 pub(super) fn tab(active: bool, title: &str, url: &str, mode: Option<&str>, text: &str) -> String {
     let tag = if active {
         "active_web_tab"
@@ -146,7 +146,7 @@ pub(super) fn tab(active: bool, title: &str, url: &str, mode: Option<&str>, text
         .unwrap_or_default();
     format!(
         "\n\n<{tag}>\n<title>{}</title>\n<url>{}</url>{mode}\n<content>\n{}\n</content>\n</{tag}>",
-        escape(if title.is_empty() { "Untitled" } else { title }),
+        escape(title),
         escape(url),
         escape(text)
     )

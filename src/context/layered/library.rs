@@ -1,7 +1,8 @@
 //! The library of the two releases: what earlier turns brought.
 
+use super::blocks::PREVIEW_HINT;
+use super::embed::Reading;
 use super::envelope::{Layer, Metadata};
-use super::files::Files;
 use super::reduce;
 use super::release::Release;
 use super::turn;
@@ -45,17 +46,7 @@ impl Library {
         let mut text = texts.join("\n");
         if mentions_preview(&text) {
             let hint = phrases.get("prior_context_hint");
-            text.push_str(
-                "
-
-<prior_context_note>
-",
-            );
-            text.push_str(hint);
-            text.push_str(
-                "
-</prior_context_note>",
-            );
+            text = format!("{text}\n\n<{PREVIEW_HINT}>\n{hint}\n</{PREVIEW_HINT}>");
         }
         let known = layers
             .iter()
@@ -67,20 +58,15 @@ impl Library {
     }
 
     /// Release 3.1: the notes of earlier messages, each once, read now.
-    pub(super) fn read_again(paths: &[&Arc<str>], files: &Files, plus: bool) -> Self {
+    pub(super) fn read_again(paths: &[&Arc<str>], reading: Reading<'_>) -> Self {
         let mut seen: Vec<&Arc<str>> = Vec::new();
         let mut text = String::new();
         for &path in paths {
             if !seen.contains(&path) {
                 seen.push(path);
-                let note = files.read(path);
-                text.push_str(&turn::written(
-                    Release::V31,
-                    "note_context",
-                    &note,
-                    files,
-                    plus,
-                ));
+                let note = reading.files.read(path);
+                let block = turn::note_block(Release::V31, "note_context", &note, reading);
+                text.push_str(&block);
             }
         }
         Self {

@@ -91,11 +91,8 @@ pub(super) fn preview(body: &str, phrases: &Phrases) -> String {
     let mut shown: Vec<String> = sections.iter().take(SECTIONS).map(|s| opening(s)).collect();
     let omitted = sections.len().saturating_sub(SECTIONS);
     if omitted > 0 {
-        shown.push(
-            phrases
-                .get("sections_omitted")
-                .replace("{n}", &omitted.to_string()),
-        );
+        let count = omitted.to_string();
+        shown.push(phrases.fill("sections_omitted", &[("n", &count)]));
     }
     shown.join("\n\n")
 }
@@ -210,9 +207,8 @@ fn search_results(block: &str, phrases: &Phrases) -> String {
         let body = blocks::content(block).unwrap_or(block);
         return wrapped("localSearch", "note", &preview(body, phrases));
     }
-    let note = phrases
-        .get("search_results_note")
-        .replace("{n}", &documents.len().to_string());
+    let count = documents.len().to_string();
+    let note = phrases.fill("search_results_note", &[("n", &count)]);
     let list: Vec<String> = documents
         .iter()
         .enumerate()
@@ -308,15 +304,7 @@ mod tests {
             ["a\n", "# b\n####### c\n#d\n", "## e"]
         );
         let numbered: Vec<String> = (0..23)
-            .map(|n| {
-                format!(
-                    "# {n}
-
-{}
-",
-                    "y".repeat(600)
-                )
-            })
+            .map(|n| format!("# {n}\n\n{}\n", "y".repeat(600)))
             .collect();
         let body = numbered.concat();
         let out = preview(&body, &book());

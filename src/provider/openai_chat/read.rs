@@ -35,6 +35,7 @@ impl OpenAiReader {
             .find(|choice| index(choice, "index") == 0);
         if let Some(choice) = choice {
             read_choice(choice, out);
+            out.extend(token_ids(choice).map(ChatEvent::TokenIds));
         }
         let object = [Some(value), choice]
             .into_iter()
@@ -63,6 +64,24 @@ fn read_choice(choice: &Value, out: &mut Vec<ChatEvent>) {
     if let Some(reason) = text(choice, "finish_reason").filter(|reason| !reason.is_empty()) {
         out.push(ChatEvent::Finish(finish(reason)));
     }
+}
+
+/// Ids of the generated tokens: vLLM names them as `token_ids`, or as the tokens
+/// of `logprobs` (`return_tokens_as_token_ids`).
+fn token_ids(choice: &Value) -> Option<Vec<u32>> {
+    let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
+    if let Some(ids) = choice.get("token_ids").and_then(Value::as_array) {
+        return ids.iter().map(id).collect();
+    }
+    let tokens = choice.pointer("/logprobs/content")?.as_array()?.iter();
+    tokens
+        .map(|token| {
+            text(token, "token")?
+                .strip_prefix("token_id:")?
+                .parse()
+                .ok()
+        })
+        .collect()
 }
 
 fn read_delta(delta: &Value, out: &mut Vec<ChatEvent>) {

@@ -7,7 +7,7 @@ pub(super) mod steps;
 pub(super) mod texts;
 mod translate;
 pub(super) mod values;
-pub(super) mod yaml;
+pub(crate) mod yaml;
 
 use super::check;
 use super::error::{Mistake, ScenarioError};

@@ -17,34 +17,30 @@ use std::sync::Arc;
 
 /// A scenario's text, shared with every error about it.
 #[derive(Clone)]
-pub(in crate::scenario) struct Source {
+pub(crate) struct Source {
     named: Arc<NamedSource<String>>,
 }
 
 impl Source {
     /// `name` is what error messages call the file.
-    pub(in crate::scenario) fn new(name: &str, text: String) -> Self {
+    pub(crate) fn new(name: &str, text: String) -> Self {
         Self {
             named: Arc::new(NamedSource::new(name, text)),
         }
     }
 
     /// The whole text.
-    pub(in crate::scenario) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         self.named.inner()
     }
 
     /// The text at `place`; empty where that is no place of it.
-    pub(in crate::scenario) fn slice(&self, place: &Range<usize>) -> &str {
+    pub(crate) fn slice(&self, place: &Range<usize>) -> &str {
         self.text().get(place.clone()).unwrap_or_default()
     }
 
     /// An error about `place`.
-    pub(in crate::scenario) fn error(
-        &self,
-        place: Range<usize>,
-        mistake: Mistake,
-    ) -> ScenarioError {
+    pub(crate) fn error(&self, place: Range<usize>, mistake: Mistake) -> ScenarioError {
         ScenarioError::Mistake {
             mistake: Box::new(mistake),
             text: Arc::clone(&self.named),
@@ -55,13 +51,13 @@ impl Source {
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(in crate::scenario) struct At<T> {
+pub(crate) struct At<T> {
     /// The value.
-    pub(in crate::scenario) value: T,
+    pub(crate) value: T,
     /// Bytes of the source; of a map or list, of its beginning.
-    pub(in crate::scenario) place: Range<usize>,
+    pub(crate) place: Range<usize>,
     /// Line, counted from 1. Of an alias: where it is used.
-    pub(in crate::scenario) line: usize,
+    pub(crate) line: usize,
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
@@ -99,7 +95,7 @@ impl<T: JsonSchema> JsonSchema for At<T> {
 
 /// A map with keys of the writer's own, in the order in which they stand.
 #[derive(Clone, Debug)]
-pub(in crate::scenario) struct Entries<T>(pub(in crate::scenario) Vec<(At<String>, T)>);
+pub(crate) struct Entries<T>(pub(crate) Vec<(At<String>, T)>);
 
 impl<T> Default for Entries<T> {
     fn default() -> Self {
@@ -152,7 +148,7 @@ impl<T: JsonSchema> JsonSchema for Entries<T> {
 ///
 /// [`ScenarioError::Mistake`] with the place where the text is not YAML or not a
 /// `T`.
-pub(in crate::scenario) fn read<T: DeserializeOwned>(source: &Source) -> Result<T, ScenarioError> {
+pub(crate) fn read<T: DeserializeOwned>(source: &Source) -> Result<T, ScenarioError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_documents: 2,

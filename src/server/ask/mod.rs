@@ -54,10 +54,7 @@ impl Said {
     }
 
     pub(super) fn template(&self) -> TemplateMessage<'_> {
-        TemplateMessage {
-            role: self.role.as_str(),
-            text: &self.text,
-        }
+        TemplateMessage::text(self.role.as_str(), &self.text)
     }
 }
 

@@ -4,14 +4,15 @@
 //! `tokenizer_config.json`. The rendered prompt is encoded as a whole, and the
 //! tokenizer finds the special tokens in it, as servers do.
 //!
-//! Tool definitions are not put through a template: what a server makes of
-//! them cannot be told from their text alone.
+//! Messages, calls and tool definitions go into the template in the form in
+//! which servers hand them to it. Pictures are not counted.
 
+mod python_json;
 mod template;
 
 use super::memo::Memo;
-use super::{EncodeError, EncodedPrompt, PromptEncoder, TemplateMessage};
-use crate::chat::Digest;
+use super::{EncodeError, EncodedPrompt, PromptEncoder, TemplateMessage, chat_form};
+use crate::chat::{Digest, Part};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -112,14 +113,16 @@ impl HfEncoder {
     ///
     /// # Errors
     ///
-    /// [`EncodeError`] where the template refuses the conversation.
+    /// [`EncodeError`] where the template refuses the conversation, or a
+    /// picture is in it.
     pub fn rendered(&self, messages: &[TemplateMessage<'_>]) -> Result<String, EncodeError> {
-        if messages.iter().any(|message| message.role == "tools") {
-            return Err(EncodeError::Tools {
+        let mut parts = messages.iter().flat_map(TemplateMessage::parts);
+        if parts.any(|(part, _)| part == Part::Image) {
+            return Err(EncodeError::Image {
                 encoder: self.name.clone(),
             });
         }
-        self.template.render(messages, true)
+        self.template.render(chat_form(messages), true)
     }
 
     /// Special tokens in `text` become themselves, and none is added around it.
@@ -175,7 +178,10 @@ impl PromptEncoder for HfEncoder {
         };
         let offsets = encoding.get_offsets();
         let end = |count: usize| {
-            let part = self.template.render(&messages[..count], false).ok()?;
+            let part = self
+                .template
+                .render(chat_form(&messages[..count]), false)
+                .ok()?;
             let same = part.bytes().zip(text.bytes());
             let same = same.take_while(|(part, whole)| part == whole).count();
             Some(offsets.iter().take_while(|(_, to)| *to <= same).count())

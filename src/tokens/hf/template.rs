@@ -1,8 +1,9 @@
 //! Chat templates, rendered as `transformers` renders them.
 
-use super::super::{EncodeError, TemplateMessage};
+use super::super::{ChatForm, EncodeError};
+use super::python_json;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Kwargs, Rest};
+use minijinja::value::{Kwargs, Rest, Serde};
 use minijinja::{Environment, Error, ErrorKind, State, Value, context};
 use serde_json::Value as Json;
 
@@ -15,6 +16,8 @@ pub(super) struct Template {
     environment: Environment<'static>,
     bos: String,
     eos: String,
+    /// Whether it renders a content that is a list of texts.
+    lists: bool,
 }
 
 impl Template {
@@ -39,37 +42,87 @@ impl Template {
             Err::<Value, _>(Error::new(ErrorKind::InvalidOperation, message))
         });
         environment.add_function("strftime_now", |_format: String| FIXED_DATE);
+        environment.add_filter("tojson", python_json::filter);
         environment
             .add_template_owned("chat", source)
             .map_err(|error| error.to_string())?;
-        Ok(Self {
+        let mut template = Self {
             environment,
             bos: token(&config["bos_token"]),
             eos: token(&config["eos_token"]),
-        })
+            lists: false,
+        };
+        template.lists = template.renders_lists();
+        Ok(template)
     }
 
     /// The conversation as text; with `suffix`, ready for the answer.
-    pub(super) fn render(
-        &self,
-        messages: &[TemplateMessage<'_>],
-        suffix: bool,
-    ) -> Result<String, EncodeError> {
+    ///
+    /// A template that never mentions tools renders none, as on a server.
+    pub(super) fn render(&self, form: ChatForm, suffix: bool) -> Result<String, EncodeError> {
         let broken = |error: Error| EncodeError::Template {
             reason: error.to_string(),
         };
-        let messages: Vec<Value> = messages
-            .iter()
-            .map(|message| context! { role => message.role, content => message.text })
-            .collect();
+        let mut messages = form.messages;
+        for message in &mut messages {
+            self.adapt(message);
+        }
         let template = self.environment.get_template("chat").map_err(broken)?;
+        let tools = if form.tools.is_empty() {
+            Value::from(())
+        } else {
+            Value::from(Serde(form.tools))
+        };
         let values = context! {
-            messages,
+            messages => Value::from(Serde(messages)),
+            tools,
             add_generation_prompt => suffix,
             bos_token => self.bos.as_str(),
             eos_token => self.eos.as_str(),
         };
         template.render(values).map_err(broken)
+    }
+
+    /// As servers hand messages to templates: arguments as objects, and several
+    /// texts in lines where the template takes strings only.
+    fn adapt(&self, message: &mut Json) {
+        let calls = message.get_mut("tool_calls").and_then(Json::as_array_mut);
+        for call in calls.into_iter().flatten() {
+            let arguments = &mut call["function"]["arguments"];
+            let object = arguments
+                .as_str()
+                .and_then(|text| serde_json::from_str(text).ok())
+                .filter(Json::is_object);
+            *arguments = object.unwrap_or_else(|| serde_json::json!({}));
+        }
+        if let Json::Array(parts) = &message["content"]
+            && !self.lists
+        {
+            let texts: Vec<&str> = parts
+                .iter()
+                .filter_map(|part| part["text"].as_str())
+                .collect();
+            message["content"] = texts.join("\n").into();
+        }
+    }
+
+    /// Tried out: a template of the string kind prints the list's own form, or fails.
+    fn renders_lists(&self) -> bool {
+        let parts = ["first-text", "second-text"]
+            .map(|text| serde_json::json!({"type": "text", "text": text}));
+        let message = serde_json::json!({"role": "user", "content": parts});
+        let Ok(template) = self.environment.get_template("chat") else {
+            return false;
+        };
+        let values = context! {
+            messages => Value::from(Serde([message])),
+            bos_token => self.bos.as_str(),
+            eos_token => self.eos.as_str(),
+        };
+        template.render(values).is_ok_and(|text| {
+            let printed = ["'text'", "\"text\""].iter().any(|key| text.contains(key));
+            text.contains("first-text") && text.contains("second-text") && !printed
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 use super::template::Template;
 use super::*;
+use crate::tokens::ChatForm;
 use serde_json::json;
 
 const CHATML: &str = "{% for message in messages %}<|im_start|>{{ message['role'] }}\n\
@@ -42,7 +43,7 @@ fn encoder(template: &str) -> HfEncoder {
 }
 
 fn message<'a>(role: &'a str, text: &'a str) -> TemplateMessage<'a> {
-    TemplateMessage { role, text }
+    TemplateMessage::text(role, text)
 }
 
 #[test]
@@ -66,10 +67,15 @@ fn what_a_template_refuses_is_told() {
         .expect_err("refused");
     assert!(error.to_string().contains("system first"), "{error}");
     assert_eq!(encoder.prompt(&[message("user", "hello")]), [0; 0]);
-    let tools = encoder
-        .encoded(&[message("tools", "{}")])
-        .expect_err("no tools");
-    assert!(matches!(tools, EncodeError::Tools { .. }));
+    let picture = TemplateMessage {
+        pieces: &[crate::tokens::Piece {
+            part: Part::Image,
+            end: 4,
+        }],
+        ..message("user", "iVBO")
+    };
+    let picture = encoder.encoded(&[picture]).expect_err("no pictures");
+    assert!(matches!(picture, EncodeError::Image { .. }));
 }
 
 #[test]
@@ -122,7 +128,7 @@ fn python_methods_in_templates_do_as_python_does() {
             json!({"chat_template": source, "bos_token": "<s>", "eos_token": {"content": "</s>"}});
         let template = Template::new(&config, None).expect(source);
         assert_eq!(
-            template.render(&[], true).as_deref(),
+            template.render(ChatForm::default(), true).as_deref(),
             Ok(expected),
             "{source}"
         );
@@ -134,8 +140,46 @@ fn a_list_of_templates_counts_by_its_default() {
     let config = json!({"chat_template": [
         {"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]});
     let template = Template::new(&config, None).expect("a default");
-    assert_eq!(template.render(&[], false).as_deref(), Ok("d"));
+    assert_eq!(
+        template.render(ChatForm::default(), false).as_deref(),
+        Ok("d")
+    );
     let own = Template::new(&config, Some("own".to_owned())).expect("a file of its own");
-    assert_eq!(own.render(&[], false).as_deref(), Ok("own"));
+    assert_eq!(own.render(ChatForm::default(), false).as_deref(), Ok("own"));
     assert!(Template::new(&json!({}), None).is_err());
+}
+
+#[test]
+fn tools_calls_and_lists_reach_the_template_as_servers_hand_them_over() {
+    let source = "{% if tools %}{% for tool in tools %}{{ tool | tojson }}{% endfor %}{% endif %}\
+        {% for m in messages %}[{{ m.role }}|{{ m.content }}\
+        {% for call in m.tool_calls or [] %}|{{ call.function.name }}\
+        {{ call.function.arguments | tojson }}{% endfor %}]{% endfor %}";
+    let template = Template::new(&json!({"chat_template": source}), None).expect("parses");
+    let part = |text| json!({"type": "text", "text": text});
+    let call =
+        json!({"function": {"name": "f", "arguments": "{\"z\":1,\"a\":[true,null,\"é<\"]}"}});
+    let form = ChatForm {
+        messages: vec![
+            json!({"role": "user", "content": [part("a"), part("b")]}),
+            json!({"role": "assistant", "content": "", "tool_calls": [call]}),
+        ],
+        tools: vec![json!({"type": "function", "b": {}, "a": []})],
+    };
+    let expected = r#"{"type": "function", "b": {}, "a": []}[user|a
+b][assistant||f{"z": 1, "a": [true, null, "é<"]}]"#;
+    assert_eq!(template.render(form, false).as_deref(), Ok(expected));
+}
+
+#[test]
+fn a_template_for_lists_gets_them() {
+    let source = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}\
+        {% for p in m.content %}{{ p.get('text', '') }}{% endfor %}{% endif %}{% endfor %}";
+    let template = Template::new(&json!({"chat_template": source}), None).expect("parses");
+    let part = |text| json!({"type": "text", "text": text});
+    let form = ChatForm {
+        messages: vec![json!({"role": "user", "content": [part("a"), part("b")]})],
+        tools: Vec::new(),
+    };
+    assert_eq!(template.render(form, false).as_deref(), Ok("ab"));
 }

@@ -9,6 +9,7 @@
 //! goes where they put the nearest thing that they have: into L1.
 
 mod asked;
+mod build;
 mod history;
 mod message;
 
@@ -17,13 +18,8 @@ use super::documented;
 use super::envelope::{Envelope, LayerId};
 use super::files::Files;
 use super::frame::{Frame, Marks, foreign, refuse, user};
-use super::library::Library;
-use super::reduce;
 use super::release::Release;
-use super::sources::{self, in_layer};
-use super::template::{self, Expanded, Scope};
-use super::turn::{self, Built, Item, Turn};
-use super::units::trim;
+use super::sources::in_layer;
 use crate::chat::{Class, Family, Origin, Prompt, Span, Text};
 use crate::context::Phrases;
 use crate::context::configuration::{Options, Reasoning};
@@ -32,13 +28,10 @@ use crate::context::render;
 use crate::context::stored::Stored;
 use crate::context::strategy::{ContextError, Plan, Setup, Strategy, StrategyKind};
 use crate::context::turn::produce::Producer;
-use crate::context::view::{Chain, ChainKind, Note, Purpose, Sample, Subagent, UserTurn};
-use message::{chain_kind, items, saved_notes};
+use crate::context::view::{Chain, ChainKind, Purpose, Subagent, UserTurn};
+use message::chain_kind;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Length in tokens above which context is summarised.
-const THRESHOLD: u64 = 128_000;
 
 /// The lines of the registry.
 pub(in crate::context) const COPILOT_3_1: StrategyKind = StrategyKind {
@@ -117,131 +110,6 @@ impl Copilot {
             }
             _ => None,
         }
-    }
-
-    /// Agent instructions with their variables and, in release 4, templates.
-    fn system(&self, sample: &Sample, files: &Files, editor: Option<&Note>) -> Expanded {
-        let text = sources::dated(sample);
-        if self.release == Release::V31 || text.is_empty() {
-            return Expanded {
-                text: text.to_string(),
-                notes: Vec::new(),
-            };
-        }
-        let scope = Scope {
-            files,
-            editor,
-            on: true,
-            braces: false,
-        };
-        template::expand(&text, scope, &self.phrases)
-    }
-
-    fn instructions(&self, sample: &Sample, system: &Expanded) -> Vec<Span> {
-        let expanded = trim(&system.text);
-        let text = if expanded == trim(&sample.system) {
-            sample.system.clone()
-        } else {
-            Text::from(expanded)
-        };
-        sources::shipped_instructions(self.release, sample, &text, self.producer())
-    }
-
-    /// The library in front of the newest message.
-    fn library(&self, chain: &Chain<'_>, files: &Files, plus: bool) -> Library {
-        let users: Vec<&Arc<UserTurn>> = chain.users().collect();
-        let earlier = &users[..users.len().saturating_sub(1)];
-        match self.release {
-            Release::V4 => {
-                let built = earlier.iter().enumerate();
-                let built = built.filter_map(|(index, turn)| self.built(chain, index, turn));
-                let layers: Vec<_> = built.map(|b| b.envelope.layer(LayerId::Turn)).collect();
-                Library::stored(&layers, &self.phrases)
-            }
-            Release::V31 => {
-                let notes: Vec<Arc<str>> = earlier
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(index, turn)| saved_notes(turn, files, index < chain.reloaded))
-                    .collect();
-                Library::read_again(&notes.iter().collect::<Vec<_>>(), files, plus)
-            }
-        }
-    }
-
-    /// Builds the newest message's turn.
-    fn build(&self, chain: &Chain<'_>, newest: &UserTurn) -> (BuiltTurn, Vec<String>) {
-        let files = Files::from(chain.vault);
-        let items = items(newest);
-        let editor = items.iter().find_map(|item| match item {
-            Item::Note { note, active: true } => Some(note),
-            _ => None,
-        });
-        // A scenario that attaches an address means it to be read, so addresses
-        // count as the chain that reads them.
-        let urls = items.iter().any(|item| matches!(item, Item::Url { .. }));
-        let plus = urls || matches!(chain_kind(newest), ChainKind::Plus | ChainKind::Agent);
-        let system = self.system(&newest.sample, &files, editor);
-        let l1 = self.instructions(&newest.sample, &system);
-        let instructions = convert::concat(&l1);
-        let question = self.question(newest);
-        let mut summarised = 0;
-        let Built { mut envelope, text } = turn::build(
-            self.release,
-            Turn {
-                message_id: &format!("m{}", newest.id.0),
-                question: &question,
-                instructions: &instructions,
-                instructed: &system.notes,
-                items: &items,
-                files: &files,
-                editor,
-                plus,
-                templating: true,
-                threshold_tokens: self.threshold(),
-            },
-            &self.library(chain, &files, plus),
-            &self.phrases,
-            &mut |body| {
-                summarised += 1;
-                Some(reduce::preview(body, &self.phrases))
-            },
-        );
-        let users: Vec<&Arc<UserTurn>> = chain.users().collect();
-        if let [.., before, _] = users.as_slice()
-            && let Some(before) = self.built(chain, users.len() - 2, before)
-        {
-            envelope.share(&before.envelope);
-        }
-        let remembered = match self.release {
-            Release::V4 => envelope.layer(LayerId::User).text(),
-            Release::V31 => Text::from(text),
-        };
-        let built = BuiltTurn {
-            release: self.release,
-            envelope,
-            remembered,
-            instructions: l1
-                .into_iter()
-                .map(|span| (Arc::from(span.origin.as_str()), span.text))
-                .collect(),
-        };
-        let warning = (summarised > 0).then(|| {
-            format!("{summarised} long attachments were summarised by their openings: no summariser is asked")
-        });
-        (built, warning.into_iter().collect())
-    }
-
-    fn threshold(&self) -> usize {
-        let tokens = self.options.window.unwrap_or(THRESHOLD);
-        usize::try_from(tokens).unwrap_or(usize::MAX / 4)
-    }
-
-    /// What was typed, with its stamp.
-    fn question(&self, turn: &UserTurn) -> String {
-        let stamped = self.options.timestamps.unwrap_or(turn.sample.timestamps);
-        let stamp = stamped.then(|| sources::stamp(turn).text.to_string());
-        format!("{}{}", stamp.unwrap_or_default(), turn.text)
     }
 
     fn reasoning(&self) -> Reasoning {
@@ -351,9 +219,11 @@ impl Strategy for Copilot {
             return Ok(Plan::default());
         };
         let (built, mut warnings) = self.build(chain, newest);
-        let words = self.phrases.get("control_characters_warning");
-        let layers = built.envelope.control_characters();
-        warnings.extend(layers.map(|layer| words.replace("{layer}", layer.as_str())));
+        let layers = built.envelope.control_characters().map(LayerId::as_str);
+        warnings.extend(layers.map(|layer| {
+            let values = [("layer", layer)];
+            self.phrases.fill("control_characters_warning", &values)
+        }));
         Ok(Plan {
             message: Some(Stored::Copilot(Box::new(built))),
             anchor: None,

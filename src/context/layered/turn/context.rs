@@ -1,13 +1,14 @@
 //! The context of a turn: attachments as texts and segments.
 
+use super::note::note_block;
 use super::{Item, Turn, segment, values};
+use crate::context::Phrases;
 use crate::context::layered::envelope::{Metadata, Segment};
-use crate::context::layered::files::{Files, extension};
+use crate::context::layered::format;
 use crate::context::layered::library::Library;
 use crate::context::layered::parse::{self, metadata};
 use crate::context::layered::release::Release;
-use crate::context::layered::units::{escape, trim};
-use crate::context::layered::{embed, format};
+use crate::context::layered::units::trim;
 use crate::context::view::Note;
 use serde_json::Value;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ impl Context {
         for item in turn.items {
             context.other(release, turn.plus, item);
         }
-        context.tabs = tabs(turn.items);
+        context.tabs = tabs(turn.items, turn.phrases);
         context
     }
 
@@ -75,7 +76,8 @@ impl Context {
             }
             written.push(note.path.clone());
             if !seen.contains(&note.path) {
-                self.notes.push_str(&note_block(release, tag, note, turn));
+                self.notes
+                    .push_str(&note_block(release, tag, note, turn.reading()));
             }
         }
         let attached = notes()
@@ -214,55 +216,15 @@ fn group(release: Release, notes: &[&Note], turn: Turn<'_>) -> (String, Vec<Arc<
     for note in notes {
         if !written.contains(&&note.path) {
             written.push(&note.path);
-            text.push_str(&note_block(release, "note_context", note, turn));
+            text.push_str(&note_block(release, "note_context", note, turn.reading()));
         }
     }
     let paths = notes.iter().map(|note| note.path.clone()).collect();
     (text, paths)
 }
 
-/// The block of a note behind a blank line; empty for a kind of file that the
-/// chain does not read.
-fn note_block(release: Release, tag: &str, note: &Note, turn: Turn<'_>) -> String {
-    written(release, tag, note, turn.files, turn.plus)
-}
-
-/// As [`note_block`], for the library of release 3.1.
-pub(crate) fn written(
-    release: Release,
-    tag: &str,
-    note: &Note,
-    files: &Files,
-    plus: bool,
-) -> String {
-    if !plus && !readable(release, extension(&note.path)) {
-        return String::new();
-    }
-    // Release 3.1 does not escape titles yet.
-    let title = match release {
-        Release::V31 => note.title().to_owned(),
-        Release::V4 => escape(note.title()),
-    };
-    if note.text.is_none() {
-        return format::unreadable(tag, &title, note);
-    }
-    let body = embed::body(note, files, plus);
-    format!("\n\n{}", format::note(tag, &title, note, &body))
-}
-
-/// Whether a chain without tools reads files of this kind.
-fn readable(release: Release, extension: &str) -> bool {
-    const BINARY: [&str; 12] = [
-        "pdf", "png", "jpg", "jpeg", "gif", "webp", "bmp", "svg", "mp3", "mp4", "docx", "epub",
-    ];
-    match release {
-        Release::V31 => matches!(extension, "md" | "canvas"),
-        Release::V4 => !BINARY.contains(&extension),
-    }
-}
-
 /// Tabs, the one in front first, each address once.
-fn tabs(items: &[Item]) -> String {
+fn tabs(items: &[Item], phrases: &Phrases) -> String {
     let tabs = || {
         items.iter().filter_map(|item| match item {
             Item::Tab {
@@ -282,6 +244,8 @@ fn tabs(items: &[Item]) -> String {
     for (title, url, mode, text, active) in front.into_iter().chain(others) {
         if !seen.contains(&url) {
             seen.push(url);
+            let title = Some(title.as_str()).filter(|title| !title.is_empty());
+            let title = title.unwrap_or_else(|| phrases.get("untitled"));
             out.push_str(&format::tab(active, title, url, mode.as_deref(), text));
         }
     }

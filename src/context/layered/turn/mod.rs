@@ -1,10 +1,12 @@
 //! Building one turn: question, library and context become an envelope.
 
 mod context;
+mod note;
 
-pub(super) use context::written;
+pub(super) use note::note_block;
 
 use super::autocompact;
+use super::embed::Reading;
 use super::envelope::{Envelope, LayerId, Metadata, Segment};
 use super::files::Files;
 use super::library::Library;
@@ -100,6 +102,19 @@ pub(super) struct Turn<'a> {
     pub templating: bool,
     /// Length in tokens above which context is summarised.
     pub threshold_tokens: usize,
+    /// The fixed wording.
+    pub phrases: &'a Phrases,
+}
+
+impl<'a> Turn<'a> {
+    /// What its notes are read with.
+    pub(super) fn reading(&self) -> Reading<'a> {
+        Reading {
+            files: self.files,
+            plus: self.plus,
+            phrases: self.phrases,
+        }
+    }
 }
 
 /// A turn that was built.
@@ -120,7 +135,6 @@ pub(super) fn build(
     release: Release,
     turn: Turn<'_>,
     library: &Library,
-    phrases: &Phrases,
     summarise: &mut Summarise<'_>,
 ) -> Built {
     let scope = Scope {
@@ -129,7 +143,7 @@ pub(super) fn build(
         on: turn.templating,
         braces: true,
     };
-    let question = template::expand(turn.question, scope, phrases);
+    let question = template::expand(turn.question, scope, turn.phrases);
     let context = Context::collect(release, turn, &question.notes, library);
     let text = format!("{}{}{}", question.text, library.text, context.text());
     let mut segments = vec![(LayerId::User, user(turn.message_id, &question.text))];
@@ -137,7 +151,10 @@ pub(super) fn build(
         segments.push((LayerId::System, system(turn.instructions)));
     }
     let compacted = (release == Release::V4 && len16(&text) > turn.threshold_tokens * 4)
-        .then(|| autocompact::compact(&format!("{}{}", library.text, context.text()), summarise))
+        .then(|| {
+            let merged = format!("{}{}", library.text, context.text());
+            autocompact::compact(&merged, turn.phrases, summarise)
+        })
         .flatten();
     let text = if let Some(compacted) = compacted {
         if !trim(&compacted).is_empty() {

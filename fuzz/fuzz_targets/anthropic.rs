@@ -1,0 +1,5 @@
+//! Answers in the dialect `anthropic`: no bytes make it panic or hang.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| prefixbench_fuzz::answer("anthropic", bytes));

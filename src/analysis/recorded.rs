@@ -1,0 +1,146 @@
+//! Recorded prompts as chat templates see them.
+
+use crate::chat::{Part, Role};
+use crate::record::{RecordedMessage, RequestRecord, SpanStore};
+use crate::tokens::{Piece, TemplateMessage};
+
+/// The prompt of a record with its texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedPrompt {
+    messages: Vec<Message>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Message {
+    role: Role,
+    text: String,
+    pieces: Vec<Piece>,
+}
+
+impl RecordedPrompt {
+    /// `None` where a text was not kept. `dialect` is the target's.
+    pub fn of(record: &RequestRecord, spans: &SpanStore, dialect: &str) -> Option<Self> {
+        let mut messages = record
+            .prompt
+            .iter()
+            .map(|message| Message::of(message, spans))
+            .collect::<Option<Vec<_>>>()?;
+        if dialect == "anthropic" {
+            messages.iter_mut().for_each(Message::translate);
+        }
+        Some(Self { messages })
+    }
+
+    /// Its messages, in the order in which they were sent.
+    pub fn messages(&self) -> Vec<TemplateMessage<'_>> {
+        let messages = self.messages.iter().map(|message| TemplateMessage {
+            role: message.role.as_str(),
+            text: &message.text,
+            pieces: &message.pieces,
+        });
+        messages.collect()
+    }
+
+    /// Who speaks in each of them.
+    pub fn roles(&self) -> Vec<Role> {
+        self.messages.iter().map(|message| message.role).collect()
+    }
+}
+
+impl Message {
+    fn of(recorded: &RecordedMessage, spans: &SpanStore) -> Option<Self> {
+        let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
+        let mut behind = None;
+        for span in &recorded.spans {
+            text.push_str(spans.text(span.sha256)?);
+            // Spans of one string follow one another without a byte between.
+            let goes_on = behind == Some((span.part, span.start));
+            behind = Some((span.part, span.end));
+            let end = text.len();
+            match pieces.last_mut().filter(|_| goes_on) {
+                Some(piece) => piece.end = end,
+                None => pieces.push(Piece {
+                    part: span.part,
+                    end,
+                }),
+            }
+        }
+        Some(Self {
+            role: recorded.role,
+            text,
+            pieces,
+        })
+    }
+
+    /// What engines make of Anthropic's form: the blocks of a system prompt
+    /// become one text, and empty blocks go. Source: vLLM 0.32,
+    /// `entrypoints/anthropic/serving.py`.
+    fn translate(&mut self) {
+        if self.role == Role::System {
+            self.pieces.clear();
+            return;
+        }
+        let mut start = 0;
+        self.pieces.retain(|piece| {
+            let from = std::mem::replace(&mut start, piece.end);
+            piece.part != Part::Text || piece.end > from
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing;
+    use crate::chat::{Class, Origin, Text};
+    use crate::record::RecordedSpan;
+
+    /// A message of `(text, first byte)`, as the body had them.
+    fn message(role: Role, texts: &[(&str, usize)], spans: &mut SpanStore) -> RecordedMessage {
+        let mut placed = Vec::new();
+        for &(text, start) in texts {
+            let text = Text::from(text);
+            placed.push(RecordedSpan {
+                origin: Origin::from("s"),
+                class: Class::Static,
+                part: Part::Text,
+                sha256: text.digest(),
+                start,
+                end: start + text.len(),
+            });
+            spans.insert(text);
+        }
+        RecordedMessage {
+            role,
+            spans: placed,
+        }
+    }
+
+    fn texts(prompt: &RecordedPrompt) -> Vec<Vec<&str>> {
+        let messages = prompt.messages.iter().map(|message| {
+            let message = TemplateMessage {
+                role: message.role.as_str(),
+                text: &message.text,
+                pieces: &message.pieces,
+            };
+            message.parts().map(|(_, text)| text).collect()
+        });
+        messages.collect()
+    }
+
+    #[test]
+    fn blocks_are_told_apart_by_where_they_stood_in_the_body() {
+        let mut spans = SpanStore::default();
+        let blocks = [("ab", 10), ("cd", 12), ("", 14), ("ef", 20), ("", 30)];
+        let mut record = testing::blank("dev", 1);
+        record.prompt = vec![
+            message(Role::System, &blocks, &mut spans),
+            message(Role::User, &blocks, &mut spans),
+        ];
+        let as_sent = RecordedPrompt::of(&record, &spans, "openai-chat").unwrap();
+        assert_eq!(texts(&as_sent), [["abcd", "ef", ""], ["abcd", "ef", ""]]);
+        let translated = RecordedPrompt::of(&record, &spans, "anthropic").unwrap();
+        assert_eq!(texts(&translated), [vec!["abcdef"], vec!["abcd", "ef"]]);
+        assert_eq!(RecordedPrompt::of(&record, &SpanStore::default(), ""), None);
+    }
+}

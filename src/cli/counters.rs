@@ -1,0 +1,393 @@
+//! What the engine itself counted while a run went on, beside what its answers
+//! said: `counters.json`.
+//!
+//! Counters are read before the first cell and after each one, never while a
+//! cell runs. They also count the requests of others: where they went further
+//! than the answers of this run, somebody else was there, or an answer was lost.
+
+use super::output;
+use crate::load::{Engine, Target};
+use crate::record::{PublicUrl, RequestRecord};
+use crate::transport::{Client, Header};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The file in the run folder.
+const FILE: &str = "counters.json";
+
+/// Counters may be a moment behind the answers.
+const TRIES: u32 = 4;
+const BETWEEN: Duration = Duration::from_millis(250);
+
+/// Prompt tokens, cached ones included, and of these the cached ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+struct Count {
+    prompt: u64,
+    cached: u64,
+}
+
+impl Count {
+    /// `None` where the text holds no counters that are known.
+    ///
+    /// vLLM and SGLang count whole prompts, llama.cpp leaves the cached part out.
+    fn read(text: &str) -> Option<Self> {
+        let whole = |prompt: &str, cached: &str| {
+            Some(Self {
+                prompt: sum(text, prompt)?,
+                cached: sum(text, cached)?,
+            })
+        };
+        whole(
+            "vllm:prompt_tokens_total",
+            "vllm:prompt_tokens_cached_total",
+        )
+        .or_else(|| whole("sglang:prompt_tokens_total", "sglang:cached_tokens_total"))
+        .or_else(|| {
+            let found = whole(
+                "llamacpp:prompt_tokens_total",
+                "llamacpp:prompt_tokens_cached_total",
+            )?;
+            Some(Self {
+                prompt: found.prompt + found.cached,
+                ..found
+            })
+        })
+    }
+
+    /// What came since `earlier`; `None` where a counter fell, since the server
+    /// was started again.
+    fn since(self, earlier: Self) -> Option<Self> {
+        Some(Self {
+            prompt: self.prompt.checked_sub(earlier.prompt)?,
+            cached: self.cached.checked_sub(earlier.cached)?,
+        })
+    }
+}
+
+impl std::ops::Add for Count {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            prompt: self.prompt + other.prompt,
+            cached: self.cached + other.cached,
+        }
+    }
+}
+
+/// The sum of a counter over its labels (engines, models); `None` where it is
+/// not there.
+fn sum(text: &str, name: &str) -> Option<u64> {
+    let values = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix(name)?;
+        let rest = match rest.strip_prefix('{') {
+            Some(labels) => labels.rsplit_once('}')?.1,
+            None => rest.strip_prefix(' ')?,
+        };
+        let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "counters are whole, not negative and below 2^53"
+        )]
+        let value = (0.0..9e15).contains(&value).then_some(value as u64);
+        value
+    });
+    values.fold(None, |sum, value| Some(sum.unwrap_or(0) + value))
+}
+
+/// What the answers said, over the same requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+struct Said {
+    requests: u64,
+    /// Requests that may have been computed and whose answer had no counts.
+    without_count: u64,
+    counts: Count,
+}
+
+impl Said {
+    fn of(records: &[&RequestRecord]) -> Self {
+        let mut said = Self::default();
+        let sent = records
+            .iter()
+            .filter(|record| record.stamps.sent_us.is_some());
+        for record in sent {
+            said.requests += 1;
+            match (record.usage.total, record.usage.read) {
+                (Some(total), Some(read)) => {
+                    said.counts.prompt += total.0;
+                    said.counts.cached += read.0;
+                }
+                _ => said.without_count += 1,
+            }
+        }
+        said
+    }
+}
+
+/// One cell, or the whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Line {
+    cell: String,
+    engine: Option<Count>,
+    answers: Said,
+}
+
+impl Line {
+    /// What a person should know; `None` where the two agree.
+    fn disagreement(&self) -> Option<String> {
+        let (Some(engine), said) = (self.engine, self.answers) else {
+            return Some("the engine's counters fell: it was started again during the run".into());
+        };
+        if engine == said.counts {
+            return None;
+        }
+        let more = engine.since(said.counts);
+        let explained = match more {
+            Some(_) if said.without_count > 0 => {
+                format!("{} requests had no count", said.without_count)
+            }
+            Some(_) => "others used the server, or an answer was lost".to_owned(),
+            None => "its counters are behind, or leave something out".to_owned(),
+        };
+        Some(format!(
+            "the engine counted {} prompt tokens, {} of them cached; the answers said {} and {}: {explained}",
+            engine.prompt, engine.cached, said.counts.prompt, said.counts.cached
+        ))
+    }
+}
+
+/// `counters.json`
+#[derive(Serialize)]
+struct File<'a> {
+    v: u32,
+    urls: Vec<PublicUrl>,
+    agree: bool,
+    total: &'a Line,
+    cells: &'a [Line],
+}
+
+/// Where counters are read.
+struct Source {
+    urls: Vec<String>,
+    headers: Vec<Header>,
+    client: Arc<Client>,
+}
+
+impl Source {
+    /// The sum over all engines; `None` where one does not answer.
+    async fn read(&self) -> Option<Count> {
+        let mut sum = None;
+        for url in &self.urls {
+            let reply = self.client.get(url, &self.headers).await.ok()?;
+            let count = Count::read(&reply.text()).filter(|_| reply.status == 200)?;
+            sum = Some(sum.unwrap_or_default() + count);
+        }
+        sum
+    }
+}
+
+/// The counters of a target's engines, as a run goes on.
+pub(super) struct Watch {
+    source: Source,
+    marks: Marks,
+}
+
+/// Sum over the engines before the first cell, and behind each named one.
+struct Marks(Vec<(String, Count)>);
+
+impl Watch {
+    /// Reads the counters for the first time. `given` are the addresses that a
+    /// person named; else the target's own are looked for where its engine is
+    /// known to have them. `None` where there are none.
+    pub(super) async fn begin(
+        target: &Target,
+        given: &[String],
+        client: &Arc<Client>,
+    ) -> Option<Self> {
+        let own = matches!(
+            target.engine,
+            Engine::Vllm | Engine::LlamaCpp | Engine::Embedded
+        );
+        let urls = match given {
+            [] if own => vec![target.at_root("/metrics")],
+            given => given.to_vec(),
+        };
+        // A key is for its target, and for nobody else.
+        let headers = if given.is_empty() {
+            target.headers()
+        } else {
+            Vec::new()
+        };
+        let source = Source {
+            urls,
+            headers,
+            client: Arc::clone(client),
+        };
+        let start = source.read().await;
+        if start.is_none() && !given.is_empty() {
+            output::warn("no counters at the addresses given with --metrics");
+        }
+        Some(Self {
+            marks: Marks(vec![(String::new(), start?)]),
+            source,
+        })
+    }
+
+    /// A cell has ended.
+    pub(super) async fn mark(&mut self, cell: &str) {
+        if let Some(count) = self.source.read().await {
+            self.marks.0.push((cell.to_owned(), count));
+        }
+    }
+
+    /// Compares with what the answers said, tells it, and writes `counters.json`.
+    pub(super) async fn end(mut self, records: &[RequestRecord], dir: &Path) {
+        let said = Said::of(&records.iter().collect::<Vec<_>>());
+        let mut total = self.marks.total(said);
+        for _ in 0..TRIES {
+            if total.disagreement().is_none() {
+                break;
+            }
+            tokio::time::sleep(BETWEEN).await;
+            let Some(now) = self.source.read().await else {
+                break;
+            };
+            if let Some((_, last)) = self.marks.0.last_mut().filter(|(cell, _)| !cell.is_empty()) {
+                *last = now;
+            }
+            total = self.marks.total(said);
+        }
+        let cells = self.marks.cells(records);
+        tell(&total);
+        let file = File {
+            v: 1,
+            urls: self
+                .source
+                .urls
+                .iter()
+                .map(|url| PublicUrl::new(url))
+                .collect(),
+            agree: total.disagreement().is_none(),
+            total: &total,
+            cells: &cells,
+        };
+        let written = serde_json::to_vec_pretty(&file).map_err(std::io::Error::from);
+        if let Err(error) = written.and_then(|bytes| std::fs::write(dir.join(FILE), bytes)) {
+            output::warn(&format!("cannot write `{FILE}`: {error}"));
+        }
+    }
+}
+
+impl Marks {
+    fn total(&self, said: Said) -> Line {
+        let first = self.0.first().map(|(_, count)| *count);
+        let last = self.0.last().map(|(_, count)| *count);
+        Line {
+            cell: "all".to_owned(),
+            engine: first.zip(last).and_then(|(first, last)| last.since(first)),
+            answers: said,
+        }
+    }
+
+    fn cells(&self, records: &[RequestRecord]) -> Vec<Line> {
+        let lines = self.0.windows(2).map(|pair| {
+            let ((_, before), (cell, after)) = (&pair[0], &pair[1]);
+            let names = cell.split_once('/');
+            let of_cell: Vec<&RequestRecord> = records
+                .iter()
+                .filter(|record| names == Some((&*record.scenario, &*record.configuration)))
+                .collect();
+            Line {
+                cell: cell.clone(),
+                engine: after.since(*before),
+                answers: Said::of(&of_cell),
+            }
+        });
+        lines.collect()
+    }
+}
+
+fn tell(total: &Line) {
+    match (total.disagreement(), total.engine) {
+        (Some(disagreement), _) => output::warn(&disagreement),
+        (None, Some(engine)) => output::tell(&format!(
+            "the engine's own counters agree: {} prompt tokens, {} of them cached",
+            engine.prompt, engine.cached
+        )),
+        (None, None) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VLLM: &str = r#"# TYPE vllm:prompt_tokens_total counter
+vllm:prompt_tokens_total{engine="0",model_name="tiny"} 5112.0
+vllm:prompt_tokens_total{engine="1",model_name="t}y"} 8.0
+vllm:prompt_tokens_created{engine="0",model_name="tiny"} 1.796039160748037e+09
+vllm:prompt_tokens_by_source_total{engine="0",model_name="tiny",source="local_compute"} 2584.0
+vllm:prompt_tokens_cached_total{engine="0",model_name="tiny"} 2528.0
+vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.796039160748143e+09
+"#;
+
+    const LLAMA: &str = "# HELP llamacpp:prompt_tokens_total Number of prompt tokens processed.\n\
+        llamacpp:prompt_tokens_total 199\n\
+        llamacpp:prompt_tokens_seconds 12.5\n\
+        llamacpp:prompt_tokens_cached_total 390\n";
+
+    fn count(prompt: u64, cached: u64) -> Count {
+        Count { prompt, cached }
+    }
+
+    #[test]
+    fn each_engine_counts_in_its_own_way() {
+        assert_eq!(Count::read(VLLM), Some(count(5_120, 2_528)));
+        assert_eq!(Count::read(LLAMA), Some(count(589, 390)));
+        for text in ["", "go_goroutines 7", "vllm:prompt_tokens_total{} x"] {
+            assert_eq!(Count::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_disagreement_is_told_with_its_likely_reason() {
+        let said = |without_count| Said {
+            requests: 3,
+            without_count,
+            counts: count(100, 60),
+        };
+        let line = |engine, without_count| Line {
+            cell: "all".to_owned(),
+            engine,
+            answers: said(without_count),
+        };
+        assert_eq!(line(Some(count(100, 60)), 0).disagreement(), None);
+        let cases = [
+            (line(Some(count(150, 60)), 0), "others used the server"),
+            (line(Some(count(150, 60)), 1), "1 requests had no count"),
+            (line(Some(count(90, 60)), 0), "behind"),
+            (line(None, 0), "started again"),
+        ];
+        for (line, expected) in cases {
+            let told = line.disagreement().unwrap_or_default();
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_cell_is_what_came_between_two_marks() {
+        let marks = Marks(vec![
+            (String::new(), count(10, 5)),
+            ("quickstart/dev".to_owned(), count(110, 65)),
+            ("quickstart/inline".to_owned(), count(90, 70)),
+        ]);
+        let cells = marks.cells(&[]);
+        assert_eq!(cells[0].engine, Some(count(100, 60)));
+        assert_eq!(cells[1].engine, None, "a counter that fell says nothing");
+        let total = marks.total(Said::default());
+        assert_eq!(total.engine, Some(count(80, 65)));
+    }
+}

@@ -1,0 +1,297 @@
+//! The probe's requests: small chats behind a nonce, sent one after the other.
+
+use crate::chat::{
+    Block, CacheMarker, Class, Content, MarkerRule, Message, Prompt, Role, Span, Usage,
+};
+use crate::conversation::{Nonce, NoncePlace};
+use crate::load::Target;
+use crate::provider::Answer;
+use crate::record::Outcome;
+use crate::scenario::generate::{Kind, generate};
+use crate::transport::{Client, Exchange, Header, Outgoing};
+use serde::Serialize;
+use serde_json::Value;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Output tokens asked for: the answer does not matter.
+const MAX_TOKENS: u32 = 8;
+
+/// Tries of a request, and the longest wait between two.
+const TRIES: u32 = 4;
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// How a chat ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// With its user message.
+    Whole,
+    /// With a user message that differs from its middle on; which one.
+    Changed(u64),
+    /// With a reply and another user message.
+    Appended,
+    /// The same, with reasoning in front of the reply.
+    Reasoned,
+}
+
+/// A chat to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chat {
+    /// Chats of different units share nothing behind the template's first words.
+    pub(super) unit: u64,
+    /// Words of the system text, and of the user message.
+    pub(super) system: usize,
+    pub(super) user: usize,
+    pub(super) tail: Tail,
+}
+
+impl Chat {
+    /// A chat of about `words` words, half of them in the system text.
+    pub(super) fn of(unit: u64, words: usize) -> Self {
+        Self {
+            unit,
+            system: words / 2,
+            user: words - words / 2,
+            tail: Tail::Whole,
+        }
+    }
+
+    /// The same chat with another end.
+    pub(super) fn ending(self, tail: Tail) -> Self {
+        Self { tail, ..self }
+    }
+
+    fn prompt(self, run: Nonce, markers: MarkerRule) -> Prompt {
+        let marked = matches!(
+            markers,
+            MarkerRule::Anthropic | MarkerRule::AnthropicOld | MarkerRule::Bedrock
+        );
+        let marker = marked.then(CacheMarker::default);
+        let block = |text: String, marker| Block {
+            content: Content::Text(vec![Span::new("probe", Class::Static, text)]),
+            marker,
+        };
+        let message = |role, blocks| Message {
+            role,
+            blocks,
+            tool_call_id: None,
+        };
+        let user = match self.tail {
+            Tail::Changed(seed) => {
+                let half = self.user / 2;
+                let first = generate(half, 2, Kind::Prose);
+                format!(
+                    "{first}\n{}",
+                    generate(self.user - half, 100 + seed, Kind::Prose)
+                )
+            }
+            _ => generate(self.user, 2, Kind::Prose),
+        };
+        let mut prompt = Prompt {
+            system: vec![block(generate(self.system, 1, Kind::Prose), marker)],
+            messages: vec![message(Role::User, vec![block(user, marker)])],
+            ..Prompt::default()
+        };
+        if matches!(self.tail, Tail::Appended | Tail::Reasoned) {
+            let mut reply = vec![block(generate(20, 3, Kind::Prose), None)];
+            if self.tail == Tail::Reasoned {
+                let thought = Span::new("probe", Class::Static, generate(60, 4, Kind::Prose));
+                let content = Content::Reasoning(vec![thought]);
+                reply.insert(
+                    0,
+                    Block {
+                        content,
+                        marker: None,
+                    },
+                );
+            }
+            prompt.messages.push(message(Role::Assistant, reply));
+            let next = vec![block(generate(30, 5, Kind::Prose), marker)];
+            prompt.messages.push(message(Role::User, next));
+        }
+        run.of_unit(self.unit)
+            .put_into(&mut prompt, NoncePlace::System);
+        prompt
+    }
+}
+
+/// What came back of one request.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Seen {
+    /// What it was for.
+    pub(super) what: String,
+    pub(super) stream: bool,
+    pub(super) outcome: Outcome,
+    pub(super) error: Option<String>,
+    /// Prompt tokens in the server's own convention.
+    pub(super) said: Option<u64>,
+    pub(super) total: Option<u64>,
+    pub(super) read: Option<u64>,
+    pub(super) written: Option<u64>,
+    /// Time to the first token, in microseconds.
+    pub(super) first_token_us: Option<u64>,
+    /// Id of the answer, where it came in one piece.
+    pub(super) id: Option<String>,
+    /// A header that says that a gateway answered from a cache of answers.
+    pub(super) answer_cache: Option<String>,
+    pub(super) usage: Option<Value>,
+}
+
+impl Seen {
+    fn new(
+        what: &str,
+        stream: bool,
+        outcome: Outcome,
+        error: Option<String>,
+        answer: &Answer,
+    ) -> Self {
+        let usage: Option<&Usage> = answer.usage.as_ref();
+        let raw = usage.and_then(|usage| usage.raw.clone());
+        let said = raw.as_ref().and_then(said);
+        Self {
+            what: what.to_owned(),
+            stream,
+            outcome,
+            error,
+            said,
+            total: usage.and_then(|usage| usage.total).map(|tokens| tokens.0),
+            read: usage.and_then(|usage| usage.read).map(|tokens| tokens.0),
+            written: usage.and_then(Usage::written).map(|tokens| tokens.0),
+            first_token_us: None,
+            id: None,
+            answer_cache: None,
+            usage: raw,
+        }
+    }
+
+    /// Whether it was answered whole.
+    pub(super) fn ok(&self) -> bool {
+        self.outcome == Outcome::Ok
+    }
+}
+
+/// The prompt's count under the server's own name.
+fn said(raw: &Value) -> Option<u64> {
+    const NAMES: [&str; 5] = [
+        "prompt_tokens",
+        "input_tokens",
+        "promptTokenCount",
+        "inputTokens",
+        "prompt_n",
+    ];
+    NAMES.iter().find_map(|name| raw.get(name)?.as_u64())
+}
+
+/// Sends chats to one target.
+pub(super) struct Prober<'a> {
+    pub(super) client: &'a Client,
+    pub(super) target: &'a Target,
+    pub(super) nonce: Nonce,
+    /// Everything sent so far.
+    pub(super) seen: Vec<Seen>,
+}
+
+impl Prober<'_> {
+    /// Sends a chat as a stream; waits where the server asks for it.
+    pub(super) async fn stream(&mut self, what: &str, chat: Chat) -> Seen {
+        let (text, headers) = self.request(chat, true);
+        let mut tries = 0;
+        let exchange = loop {
+            let outgoing = Outgoing {
+                url: self.target.endpoint(true),
+                headers: headers.clone(),
+                body: bytes::Bytes::from(text.clone()),
+                dialect: self.target.dialect,
+                stream: true,
+                due: self.client.now(),
+            };
+            let exchange = self.client.send(outgoing, &CancellationToken::new()).await;
+            tries += 1;
+            match wait(&exchange, tries) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => break exchange,
+            }
+        };
+        let mut seen = Seen::new(
+            what,
+            true,
+            exchange.outcome,
+            exchange.error.clone(),
+            &exchange.answer,
+        );
+        let stamps = &exchange.stamps;
+        let first = stamps.first_text_us.zip(stamps.sent_us);
+        seen.first_token_us = first.map(|(first, sent)| first.0.saturating_sub(sent.0));
+        seen.answer_cache = answered_from_cache(&exchange);
+        self.seen.push(seen.clone());
+        seen
+    }
+
+    /// Sends a chat for an answer in one piece.
+    pub(super) async fn whole(&mut self, what: &str, chat: Chat) -> Seen {
+        let (text, mut headers) = self.request(chat, false);
+        let fixed = self.target.dialect.headers().iter();
+        headers.extend(fixed.map(|(name, value)| Header::plain(*name, *value)));
+        let body: Value = serde_json::from_str(&text).unwrap_or_default();
+        let url = self.target.endpoint(false);
+        let seen = match self.client.post_json(&url, &headers, &body).await {
+            Err(error) => Seen::new(
+                what,
+                false,
+                error.outcome,
+                Some(error.message),
+                &Answer::default(),
+            ),
+            Ok(reply) => {
+                let mut answer = Answer::default();
+                let mut events = Vec::new();
+                self.target
+                    .dialect
+                    .decoder()
+                    .whole(reply.status, &reply.body, &mut events);
+                answer.extend(events);
+                let failed = answer.error.as_ref().map(|error| error.message.clone());
+                let outcome = match (reply.status, &failed) {
+                    (200..300, None) => Outcome::Ok,
+                    (status, _) => crate::provider::failure(status, &reply.body).outcome,
+                };
+                let mut seen = Seen::new(what, false, outcome, failed, &answer);
+                let id = reply
+                    .json()
+                    .and_then(|json| Some(json.get("id")?.as_str()?.to_owned()));
+                seen.id = id;
+                seen
+            }
+        };
+        self.seen.push(seen.clone());
+        seen
+    }
+
+    fn request(&self, chat: Chat, stream: bool) -> (String, Vec<Header>) {
+        let target = self.target;
+        let prompt = chat.prompt(self.nonce, target.wire.markers);
+        let unit = format!("{}/{}", self.nonce, chat.unit);
+        let params = target.params(&target.model, MAX_TOKENS, stream, None, &unit, &prompt);
+        let mut headers = target.headers();
+        headers.extend(target.pinning(&unit, &prompt));
+        (target.dialect.body(&prompt, &params).text, headers)
+    }
+}
+
+/// How long to wait before the next try; `None` where there is none.
+fn wait(exchange: &Exchange, tries: u32) -> Option<Duration> {
+    let passing = matches!(exchange.status, Some(429 | 502 | 503 | 529));
+    let usual = Duration::from_secs(1) * tries;
+    let wait = exchange.retry_after().unwrap_or(usual);
+    (passing && tries < TRIES && wait <= LONGEST_WAIT).then_some(wait)
+}
+
+fn answered_from_cache(exchange: &Exchange) -> Option<String> {
+    if exchange.header("x-litellm-cache-key").is_some() {
+        return Some("x-litellm-cache-key".to_owned());
+    }
+    let status = exchange.header("x-openrouter-cache-status")?;
+    status
+        .eq_ignore_ascii_case("hit")
+        .then(|| "x-openrouter-cache-status: HIT".to_owned())
+}

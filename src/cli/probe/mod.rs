@@ -1,0 +1,268 @@
+//! `probe`: a few requests that find out what a target reports and how its cache
+//! behaves.
+//!
+//! Every prompt stands behind a nonce of its own, so that nothing that the target
+//! still holds is found. The requests go one after the other, and there is a
+//! bound on their number: about forty with the defaults.
+
+mod ask;
+mod infer;
+mod show;
+mod steps;
+mod template;
+
+use super::exit::{Exit, Failure};
+use super::output;
+use super::target::{Aim, no_client, variable};
+use super::targets;
+use crate::conversation::Nonce;
+use crate::load::Target;
+use crate::record::{PublicUrl, WallTime};
+use crate::transport::{Client, Settings};
+use ask::{Prober, Seen};
+use infer::Findings;
+use serde::Serialize;
+use std::path::PathBuf;
+use steps::Observed;
+use tokio::time::Instant;
+
+/// Sentences for a person.
+type Notes = Vec<String>;
+
+/// Find out with a few requests what a target reports and how its cache behaves
+#[derive(clap::Args)]
+pub(in crate::cli) struct Arguments {
+    /// Base URL with its version part, or a name of the targets file or of a preset
+    #[arg(value_name = "TARGET")]
+    target: String,
+
+    /// Model [default: the first that the target lists]
+    #[arg(long)]
+    model: Option<String>,
+
+    /// Wire format [default: openai-chat]
+    #[arg(long)]
+    dialect: Option<String>,
+
+    /// Kind of provider, which decides about cache markers [default: by dialect]
+    #[arg(long)]
+    wire: Option<String>,
+
+    /// Environment variable that holds the key [default: the target's own]
+    #[arg(long, value_name = "NAME")]
+    key_env: Option<String>,
+
+    /// Targets by name [default: targets.yaml in this folder]
+    #[arg(long, value_name = "FILE")]
+    targets: Option<PathBuf>,
+
+    /// Tokens of the first prompt; longer ones follow where it hits nothing
+    #[arg(long, value_name = "N", default_value_t = 2_000,
+        value_parser = clap::value_parser!(u32).range(100..=100_000))]
+    tokens: u32,
+
+    /// The server behind a gateway, to compare with
+    #[arg(long, value_name = "URL")]
+    direct: Option<String>,
+
+    /// The first prompt's nonce, eight digits [default: drawn]
+    #[arg(long, value_name = "DIGITS")]
+    nonce: Option<String>,
+
+    /// Store everything that was seen and found, as JSON
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl Arguments {
+    fn aim(&self, target: &str) -> Aim {
+        Aim {
+            target: Some(target.to_owned()),
+            targets: self.targets.clone(),
+            model: self.model.clone(),
+            dialect: self.dialect.clone(),
+            wire: self.wire.clone(),
+            key_env: self.key_env.clone(),
+            ..Aim::default()
+        }
+    }
+}
+
+/// All that a probe found; `--out` stores it.
+#[derive(Serialize)]
+struct Probed {
+    version: u32,
+    date: String,
+    url: PublicUrl,
+    model: String,
+    dialect: &'static str,
+    nonce: String,
+    findings: Findings,
+    /// What the chat template does, where the server shows it.
+    template: Option<Notes>,
+    /// What differs from the server behind it.
+    direct: Option<Notes>,
+    observed: Observed,
+    requests: Vec<Seen>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| {
+        let message = format!("cannot start the runtime: {error}");
+        Failure::new(Exit::Unexpected, message, None)
+    })?;
+    runtime.block_on(async {
+        let interrupted = tokio::signal::ctrl_c();
+        tokio::select! {
+            done = probe(arguments) => done,
+            _ends_either_way = interrupted => Ok(Exit::Interrupted),
+        }
+    })
+}
+
+async fn probe(arguments: &Arguments) -> Result<Exit, Failure> {
+    let nonce = super::run::nonce(arguments.nonce.as_deref())?;
+    let (target, client) = found(&arguments.aim(&arguments.target)).await?;
+    let mut prober = Prober {
+        client: &client,
+        target: &target,
+        nonce,
+        seen: Vec::new(),
+    };
+    output::tell(&format!("probing {} …", target.name));
+    let tokens = usize::try_from(arguments.tokens).unwrap_or(usize::MAX);
+    let observed = steps::all(&mut prober, tokens).await;
+    let requests = prober.seen;
+    if let Some(failed) = requests.first().filter(|first| !first.ok()) {
+        return Err(refused(&target, failed));
+    }
+    let marked = target.wire.markers != crate::chat::MarkerRule::None;
+    let findings = infer::findings(&observed, marked);
+    let template = template::traps(&target, &client).await;
+    let direct = match &arguments.direct {
+        Some(url) => Some(compared(arguments, url, nonce, tokens, &observed).await?),
+        None => None,
+    };
+    let url = PublicUrl::new(&target.url);
+    let probed = Probed {
+        version: 1,
+        date: WallTime::now().date(),
+        url: url.clone(),
+        model: target.model.to_string(),
+        dialect: target.dialect.name(),
+        nonce: nonce.to_string(),
+        findings,
+        template,
+        direct,
+        observed,
+        requests,
+    };
+    let shown = show::report(&target, &probed, url.as_str());
+    let entry = show::entry(&target, &probed, url.as_str(), &probed.date);
+    output::data(&format!("{shown}\nfor targets.yaml:\n\n{entry}"))?;
+    if let Some(path) = &arguments.out {
+        let json = serde_json::to_string_pretty(&probed).unwrap_or_default();
+        std::fs::write(path, json + "\n").map_err(|error| {
+            let message = format!("cannot write `{}`: {error}", path.display());
+            Failure::new(Exit::NotWritten, message, None)
+        })?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The target, and a client that reaches it.
+async fn found(aim: &Aim) -> Result<(Target, Client), Failure> {
+    let entry = targets::named(aim, &[])?;
+    let routes = match &entry {
+        Some(entry) => entry.client(&variable)?,
+        None => Settings::default(),
+    };
+    let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
+    let target = match &entry {
+        Some(entry) => aim.named(entry, &client).await?,
+        None => {
+            let url = aim.target.clone().unwrap_or_default();
+            aim.remote(&url, &client).await?
+        }
+    };
+    Ok((target, client))
+}
+
+fn refused(target: &Target, failed: &Seen) -> Failure {
+    let message = format!(
+        "target `{}`, model `{}`: {}: {}",
+        target.name,
+        target.model,
+        failed.outcome.as_str(),
+        failed.error.as_deref().unwrap_or("no answer")
+    );
+    let help = "nothing can be found out before one request is answered; check address, model, dialect and key";
+    Failure::new(Exit::NoRequestOk, message, Some(help.to_owned()))
+}
+
+/// Sends the first prompt and its repeat to the server behind the gateway too, and says what differs.
+async fn compared(
+    arguments: &Arguments,
+    url: &str,
+    nonce: Nonce,
+    tokens: usize,
+    observed: &Observed,
+) -> Result<Notes, Failure> {
+    let mut aim = arguments.aim(url);
+    aim.model = None;
+    let (target, client) = found(&aim).await?;
+    let mut prober = Prober {
+        client: &client,
+        target: &target,
+        nonce: nonce.of_unit(1_000),
+        seen: Vec::new(),
+    };
+    let chat = ask::Chat::of(0, tokens);
+    let first = prober.stream("direct", chat).await;
+    let again = prober.stream("direct, again", chat).await;
+    let Some(gateway) = observed.lengths.first() else {
+        return Ok(Vec::new());
+    };
+    Ok([
+        ("cold", &gateway.first, &first),
+        ("repeated", &gateway.again, &again),
+    ]
+    .into_iter()
+    .flat_map(|(when, through, direct)| differences(when, through, direct))
+    .collect())
+}
+
+fn differences(when: &str, through: &Seen, direct: &Seen) -> Notes {
+    let number = |count: Option<u64>| count.map_or("nothing".to_owned(), |count| count.to_string());
+    if !direct.ok() {
+        let error = direct.error.as_deref().unwrap_or("no answer");
+        return vec![format!(
+            "{when}: the server itself answered with {}: {error}",
+            direct.outcome.as_str()
+        )];
+    }
+    let counts = [
+        ("the prompt", through.total, direct.total),
+        ("what was read", through.read, direct.read),
+        ("what was newly cached", through.written, direct.written),
+    ];
+    let differ = counts
+        .into_iter()
+        .filter(|(_, through, direct)| through != direct);
+    let told: Notes = differ
+        .map(|(what, through, direct)| {
+            format!(
+                "{when}: for {what} the gateway says {}, the server {}",
+                number(through),
+                number(direct)
+            )
+        })
+        .collect();
+    if told.is_empty() {
+        return vec![format!("{when}: gateway and server say the same")];
+    }
+    told
+}

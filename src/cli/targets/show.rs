@@ -1,0 +1,162 @@
+//! What is known of each target, for `list targets`.
+
+use super::entry::{Entry, KeyPlace, Prices};
+use crate::load::Affinity;
+use crate::load::preset::{PRESETS, Preset};
+use crate::record::PublicUrl;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// The entries of a targets file, then every preset. No key and no header's value is shown.
+pub(crate) fn text(entries: &[Entry]) -> String {
+    let mut out = String::new();
+    for entry in entries {
+        one_entry(&mut out, entry);
+    }
+    for preset in PRESETS {
+        one_preset(&mut out, preset);
+    }
+    out
+}
+
+fn line(out: &mut String, what: &str, said: &str) {
+    // Writing to a text cannot fail.
+    let _written = writeln!(out, "  {what:<11}{said}");
+}
+
+fn one_entry(out: &mut String, entry: &Entry) {
+    let preset = entry
+        .preset
+        .map_or(String::new(), |preset| format!(", preset {}", preset.name));
+    let _written = writeln!(out, "{} (of the targets file{preset})", entry.name);
+    let url = PublicUrl::new(&entry.url);
+    line(out, "address", &format!("{url} ({})", entry.dialect.name()));
+    if let Some(model) = &entry.model {
+        line(out, "model", model);
+    }
+    match &entry.key {
+        None => {}
+        Some(KeyPlace::Env(name) | KeyPlace::Usual(name)) => {
+            line(out, "key", &format!("in {name}"))
+        }
+        Some(KeyPlace::Command(_, None)) => line(out, "key", "from a command, once"),
+        Some(KeyPlace::Command(_, Some(ttl))) => {
+            line(
+                out,
+                "key",
+                &format!("from a command, again after {}", span(*ttl)),
+            );
+        }
+    }
+    let names: Vec<&str> = entry
+        .headers
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !names.is_empty() {
+        line(out, "headers", &names.join(", "));
+    }
+    let cache = entry.cache.as_ref().map(ToString::to_string);
+    cache_line(out, cache.as_deref(), entry.lifetime, None);
+    match &entry.prices {
+        None => {}
+        Some(Prices::Model(model)) => line(out, "prices", &format!("of {model}")),
+        Some(Prices::Amounts(_)) => line(out, "prices", "stated in the file"),
+    }
+    let limits = [
+        entry
+            .rates
+            .requests_per_minute
+            .map(|n| format!("{n} requests")),
+        entry.rates.tokens_per_minute.map(|n| format!("{n} tokens")),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    if !limits.is_empty() {
+        line(out, "limits", &format!("{} a minute", limits.join(" and ")));
+    }
+    if let Some(why) = &entry.unreliable {
+        line(out, "unreliable", why);
+    }
+    if let Some(evidence) = &entry.absent_is_zero {
+        line(out, "absent is 0", evidence);
+    }
+    out.push('\n');
+}
+
+fn one_preset(out: &mut String, preset: &Preset) {
+    let _written = writeln!(out, "{}: {}", preset.name, preset.about);
+    line(
+        out,
+        "address",
+        &format!("{} ({})", preset.url, preset.dialect),
+    );
+    if let Some(name) = preset.key_env {
+        let headers: Vec<&str> = preset.key_headers.iter().map(|(name, _)| *name).collect();
+        let sent = match headers.as_slice() {
+            [] => String::new(),
+            headers => format!(", sent as {}", headers.join(" and ")),
+        };
+        line(out, "key", &format!("in {name}{sent}"));
+    }
+    line(out, "counts", preset.usage);
+    cache_line(out, preset.cache, preset.lifetime, preset.minimum);
+    match preset.affinity {
+        None => {}
+        Some(Affinity::Header(name)) => {
+            line(out, "affinity", &format!("header {name}, by conversation"))
+        }
+        Some(Affinity::Field(name)) => {
+            line(out, "affinity", &format!("field {name}, by conversation"))
+        }
+    }
+    let headers = preset
+        .headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"));
+    let fields = preset.body.iter().map(|(name, json)| match *json {
+        "null" => format!("no {name}"),
+        json => format!("{name}: {json}"),
+    });
+    let sent: Vec<String> = headers.chain(fields).collect();
+    if !sent.is_empty() {
+        line(out, "sent too", &sent.join("; "));
+    }
+    if !preset.prices.is_empty() {
+        line(out, "prices", &preset.prices.join(", "));
+    }
+    for (dialect, why) in preset.unreliable {
+        let on = if dialect.is_empty() {
+            String::new()
+        } else {
+            format!(" (on {dialect})")
+        };
+        line(out, "unreliable", &format!("{why}{on}"));
+    }
+    line(out, "read", &format!("{}, {}", preset.as_of, preset.source));
+    out.push('\n');
+}
+
+fn cache_line(
+    out: &mut String,
+    cache: Option<&str>,
+    lifetime: Option<Duration>,
+    minimum: Option<u64>,
+) {
+    let said = [
+        cache.map(str::to_owned),
+        minimum.map(|tokens| format!("from {tokens} tokens")),
+        lifetime.map(|lifetime| format!("entries live {}", span(lifetime))),
+    ];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    if !said.is_empty() {
+        line(out, "cache", &said.join(", "));
+    }
+}
+
+fn span(span: Duration) -> String {
+    match span.as_secs() {
+        seconds if seconds > 0 && seconds % 3_600 == 0 => format!("{} h", seconds / 3_600),
+        seconds if seconds > 0 && seconds % 60 == 0 => format!("{} min", seconds / 60),
+        seconds => format!("{seconds} s"),
+    }
+}

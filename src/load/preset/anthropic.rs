@@ -1,0 +1,31 @@
+//! Anthropic.
+
+use super::Preset;
+use crate::chat::Family;
+use std::time::Duration;
+
+/// The facts.
+pub(super) static PRESET: Preset = Preset {
+    name: "anthropic",
+    about: "Anthropic: entries end at marked blocks and live 5 minutes from the request's start",
+    url: "https://api.anthropic.com/v1",
+    dialect: "anthropic",
+    family: Family::Anthropic,
+    key_headers: &[("x-api-key", "")],
+    key_env: Some("ANTHROPIC_API_KEY"),
+    usage: "input_tokens excludes cache_read_input_tokens and cache_creation_input_tokens; in streams the last value of each counts",
+    tools_first: true,
+    cache: Some("breakpoints"),
+    lifetime: Some(Duration::from_mins(5)),
+    minimum: Some(1024),
+    prices: &[
+        "claude-fable-5.1",
+        "claude-opus-5.5",
+        "claude-sonnet-5.5",
+        "claude-haiku-5.5",
+        "claude-haiku-4.5",
+    ],
+    source: "Anthropic's page on prompt caching; minimums are 512 to 4,096 by model",
+    as_of: "2026-10-07",
+    ..Preset::CHAT
+};

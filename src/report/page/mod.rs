@@ -1,0 +1,97 @@
+//! Results, manifest and figures to the page of a run.
+
+mod columns;
+mod facts;
+mod tables;
+
+use super::headline::headline;
+use super::html::{Break, Download, Page, Picture};
+use super::notes::notes;
+use super::scenes::not_drawn;
+use super::terminal::measured_on;
+use super::words::count;
+use crate::analysis::Results;
+use crate::record::Manifest;
+use crate::units::grouped;
+
+/// What a page shows besides results.
+pub(super) struct Shown {
+    pub(super) pictures: Vec<Picture>,
+    /// Breaks with their texts, and how many there are in the drawn conversations.
+    pub(super) breaks: (Vec<Break>, usize),
+    pub(super) textless: bool,
+    pub(super) downloads: Vec<Download>,
+}
+
+/// The page of a run.
+pub(super) fn page(results: &Results, manifest: &Manifest, shown: Shown) -> Page {
+    let mut sentences = headline(results).into_iter();
+    let first = sentences.next().unwrap_or_default();
+    let mut basis: Vec<String> = sentences.collect();
+    basis.extend(
+        results
+            .targets
+            .iter()
+            .map(|target| measured_on(target, results)),
+    );
+    if shown.textless {
+        basis.push(
+            "The texts of the prompts were not kept (`--no-text`), so a break is told without \
+             what differs."
+                .to_owned(),
+        );
+    }
+    basis.extend(Some(not_drawn(results)).filter(|said| !said.is_empty()));
+    let mut tables = Vec::new();
+    tables.extend(tables::groups(results));
+    tables.extend(tables::scenarios(results));
+    let more = [
+        tables::differences(results),
+        tables::breaks(results),
+        tables::turns(results),
+    ];
+    tables.extend(more.into_iter().filter(|table| !table.rows.is_empty()));
+    let (breaks, all) = shown.breaks;
+    Page {
+        title: title(results, manifest),
+        headline: first,
+        basis,
+        warnings: notes(results),
+        summary: tables::totals(results),
+        figures: shown.pictures,
+        breaks_note: breaks_note(breaks.len(), all),
+        breaks,
+        tables,
+        facts: facts::facts(manifest),
+        downloads: shown.downloads,
+    }
+}
+
+fn breaks_note(shown: usize, all: usize) -> String {
+    let which = "In the first conversation of each configuration and scenario";
+    if shown == all {
+        return format!("{which}, the most expensive first.");
+    }
+    let all = grouped(all as u64);
+    format!("{which}: the {shown} most expensive of {all} breaks.")
+}
+
+/// What was run on what, and when: also the title of the window.
+fn title(results: &Results, manifest: &Manifest) -> String {
+    let scenarios = match manifest.scenarios.as_slice() {
+        [only] => only.name.to_string(),
+        all => count(all.len() as u64, "scenario"),
+    };
+    let targets: Vec<String> = results
+        .targets
+        .iter()
+        .map(|target| {
+            if target.simulated {
+                "the embedded server (simulated)".to_owned()
+            } else {
+                target.name.to_string()
+            }
+        })
+        .collect();
+    format!("{scenarios} on {}, {}", targets.join(" and "), results.date)
+}
