@@ -37,7 +37,7 @@ fn the_example_follows_from_its_records() {
     for name in RECORDS {
         fs::copy(example.join(name), copy.path().join(name)).expect("copies");
     }
-    prefixbench::report::rebuild(copy.path()).expect("report");
+    prefixbench::report::rebuild(copy.path(), None).expect("report");
     let (committed, made) = (derived(&example), derived(copy.path()));
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&committed), names(&made));

@@ -192,7 +192,6 @@ fn play(name: &str, options: &FleetOptions, played: &Played<'_>) -> Result<Fleet
     }
 }
 
-/// The prompt as tokens; the encoder remembers each distinct message.
 /// A message's text, and what the stretches of it are.
 fn pieces(message: &PlacedMessage) -> (String, Vec<Piece>) {
     let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
@@ -211,6 +210,7 @@ fn pieces(message: &PlacedMessage) -> (String, Vec<Piece>) {
     (text, pieces)
 }
 
+/// The prompt as tokens; the encoder remembers each distinct message.
 fn encoded(
     conversation: usize,
     rendered: &Rendered,

@@ -96,7 +96,6 @@ mod tests {
     fn target(salted: bool) -> Target {
         let dialect = crate::provider::find("openai-chat").unwrap();
         Target {
-            model: Arc::from("tiny"),
             salted,
             ..Target::at("here", "http://127.0.0.1:1/v1", dialect)
         }

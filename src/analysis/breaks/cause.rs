@@ -31,6 +31,17 @@ const CLOCK_SOURCES: &[&str] = &[
     "tool_runtime.agent_temporal_instructions",
 ];
 
+/// Beginnings of the sources that come with a message.
+const CARRIED: &[&str] = &[
+    "notes/",
+    "urls/",
+    "tabs/",
+    "selections/",
+    "tags/",
+    "folders/",
+    "images/",
+];
+
 /// What is said or done in a conversation, as against what a source puts into it.
 const SPOKEN: &[&str] = &[
     Origin::USER,
@@ -111,11 +122,21 @@ fn without_step(
             Some(moved) => format!("{} moved", source(moved)),
             None => "history".to_owned(),
         }
+    } else if let Some(moved) =
+        displaced.filter(|earlier| carried(origin) && !carried(earlier) && !spoken(earlier))
+    {
+        format!("{} moved", source(moved))
     } else if helper(origin) || displaced.is_some_and(helper) {
         "subagent".to_owned()
     } else {
         format!("{} changed", source(origin))
     }
+}
+
+/// Whether `origin` is attached to a message.
+fn carried(origin: &str) -> bool {
+    let attached = |beginning: &&str| source(origin).starts_with(beginning);
+    CARRIED.iter().any(|beginning| attached(&beginning))
 }
 
 /// Whether `origin` is part of the conversation itself.
@@ -201,6 +222,8 @@ mod tests {
             ("tool_runtime.web_search", None, &["wait 26h"], "wait 26h"),
             ("user", Some("memory"), &[], "memory moved"),
             ("user", Some("memory"), &["memory off"], "memory off"),
+            ("notes/a.md", Some("memory"), &[], "memory moved"),
+            ("notes/a.md", Some("notes/b.md"), &[], "notes/a.md changed"),
             ("user", Some("reply"), &[], "history"),
             ("L5/user", Some("L3/notes/a.md"), &[], "notes/a.md moved"),
             ("always_apply_skill.lists", None, &[], "subagent"),

@@ -102,7 +102,6 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         )
     })?;
     let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
-    let _entered = runtime.enter();
     runtime.spawn(signals::watch(stop.clone(), leave.clone()));
     // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
     let driven = runtime.spawn(drive(arguments, stop));
@@ -128,12 +127,12 @@ async fn drive(arguments: Arguments, stop: CancellationToken) -> Result<Exit, Fa
         Some(entry) => entry.client(&variable)?,
         None => ClientSettings::default(),
     };
-    let patience = patience(&arguments, &mut settings)?;
-    let client = Client::new(&routes.giving_up_after(patience), Instant::now());
-    let client = Arc::new(client.map_err(no_client)?);
-    let found = Place::find(&arguments, entry.as_ref(), &client, &planned);
-    let found = stop.run_until_cancelled(found);
-    let place = found.await.unwrap_or_else(|| Err(interrupted_early()))?;
+    let routes = routes.giving_up_after(patience(&arguments, &mut settings)?);
+    let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
+    let client = Arc::new(client);
+    let find = Place::find(&arguments, entry.as_ref(), &client, &planned);
+    let found = stop.run_until_cancelled(find).await;
+    let place = found.unwrap_or_else(|| Err(interrupted_early()))?;
     let cells = planned.cells(&place.target);
     let manifest = planned.manifest(&arguments, settings, &place.target);
     let dir = plan::folder(&arguments, &planned.scenarios, &manifest);

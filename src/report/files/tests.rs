@@ -303,7 +303,7 @@ fn a_cell_is_shown_by_its_first_repeat_and_by_the_last_try() {
 
 #[test]
 fn what_cannot_be_read_or_written_is_named() {
-    let nowhere = rebuild(Path::new("no-such-run")).expect_err("no run");
+    let nowhere = rebuild(Path::new("no-such-run"), None).expect_err("no run");
     assert!(nowhere.to_string().contains("no-such-run"), "{nowhere}");
     let (run, texts) = told();
     let dir = folder(&manifest(), &run, &texts);
