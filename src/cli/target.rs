@@ -73,9 +73,9 @@ pub(super) struct Aim {
     #[arg(long, value_name = "URL")]
     pub(super) metrics: Vec<String>,
 
-    /// Profile of the embedded server
-    #[arg(long, default_value = "vllm", conflicts_with = "target")]
-    pub(super) profile: String,
+    /// Profile of the embedded server [default: vllm]
+    #[arg(long, conflicts_with = "target")]
+    pub(super) profile: Option<String>,
 }
 
 /// What keeps one measurement's cache entries from another's.

@@ -8,6 +8,8 @@
 use super::target::Target;
 use crate::chat::Digest;
 use crate::conversation::{Nonce, NoncePlace};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// What counts as one unit.
@@ -33,6 +35,20 @@ impl Isolate {
             Self::Run => "run",
             Self::None => "none",
         }
+    }
+}
+
+impl fmt::Display for Isolate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Isolate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        clap::ValueEnum::from_str(text, false)
     }
 }
 

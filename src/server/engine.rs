@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Said};
 use super::options::{Options, Speed};
-use super::profile::{Habit, Profile};
+use super::profile::Profile;
 use super::refusal::Refusal;
 use super::reply::reply;
 use crate::cache::{Cache, Handle, Model, Query};
@@ -159,7 +159,10 @@ impl Engine {
             ends: &ends,
             roles: &roles,
             markers: &self.markers(&ask.said, &ids, &ends),
-            salt: ask.salt.as_deref().filter(|_| self.knows_salt()),
+            salt: ask
+                .salt
+                .as_deref()
+                .filter(|_| self.profile.habit.knows_salt()),
             at_ms: self.now_ms(),
         };
         let mut state = self.lock();
@@ -232,10 +235,6 @@ impl Engine {
             }
         }
         markers
-    }
-
-    fn knows_salt(&self) -> bool {
-        matches!(self.profile.habit, Habit::Vllm | Habit::Litellm)
     }
 
     pub(super) fn now_ms(&self) -> i64 {
