@@ -131,7 +131,7 @@ impl Aim {
     /// The embedded server at `url`, whose cache works as `cache`.
     pub(super) fn embedded(
         &self,
-        url: String,
+        url: &str,
         cache: Model,
         lifetime: Option<Duration>,
     ) -> Result<Target, Failure> {
@@ -144,7 +144,7 @@ impl Aim {
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
-            ..Target::at("embedded", &url, dialect)
+            ..Target::at("embedded", url, dialect)
         })
     }
 

@@ -188,12 +188,11 @@ async fn found(aim: &Aim) -> Result<(Target, Client), Failure> {
         None => Settings::default(),
     };
     let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
-    let target = match &entry {
-        Some(entry) => aim.named(entry, &client).await?,
-        None => {
-            let url = aim.target.clone().unwrap_or_default();
-            aim.remote(&url, &client).await?
-        }
+    let target = if let Some(entry) = &entry {
+        aim.named(entry, &client).await?
+    } else {
+        let url = aim.target.as_deref().unwrap_or_default();
+        aim.remote(url, &client).await?
     };
     Ok((target, client))
 }

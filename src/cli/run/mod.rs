@@ -226,7 +226,7 @@ impl Place {
         let model = super::target::parse_model(profile.model)?;
         let mut target = arguments
             .aim
-            .embedded(server.url(), model, profile.lifetime)?;
+            .embedded(&server.url(), model, profile.lifetime)?;
         target.price = price(&target)?;
         Ok(Self {
             target: Arc::new(target),
