@@ -1,10 +1,12 @@
-//! `check`: validates scenarios.
+//! `check`: validates scenario and plan files.
 
 use super::choice::Files;
 use super::exit::{Exit, Failure};
 use super::output;
+use crate::scenario::{LoadOptions, plan};
+use std::path::Path;
 
-/// Validate scenario files
+/// Validate scenario and plan files
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -12,10 +14,14 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let mut wrong = 0;
+    let mut wrong = 0_usize;
     let paths = arguments.files.paths()?;
     let mut seen = std::collections::BTreeMap::new();
     for path in &paths {
+        if plan::is_plan(path) {
+            wrong += usize::from(!plan_ok(arguments, path)?);
+            continue;
+        }
         match arguments.files.load(path) {
             Ok(scenario) => {
                 let steps = scenario.steps.len();
@@ -43,4 +49,31 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     } else {
         Exit::WrongInput
     })
+}
+
+/// Whether the plan and every scenario that it names are valid; tells either way.
+fn plan_ok(arguments: &Arguments, path: &Path) -> Result<bool, Failure> {
+    let options = LoadOptions {
+        outside_folder: arguments.files.outside_folder,
+    };
+    let plan = match plan::load(path, &options) {
+        Ok(plan) => plan,
+        Err(error) => {
+            output::failure(&Failure::input(error));
+            return Ok(false);
+        }
+    };
+    for scenario in &plan.scenarios {
+        if let Err(failure) = arguments.files.load(&scenario.path) {
+            output::failure(&failure);
+            return Ok(false);
+        }
+    }
+    let scenarios = plan.scenarios.len();
+    let plural = if scenarios == 1 { "" } else { "s" };
+    let (shown, name) = (path.display(), &plan.name);
+    output::data(&format!(
+        "{shown}: ok, plan `{name}`, {scenarios} scenario{plural}\n"
+    ))?;
+    Ok(true)
 }

@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use crate::context::{Configuration, strategy};
-use crate::scenario::model::Scenario;
+use crate::scenario::model::{ConfigurationSpec, Scenario};
 use crate::scenario::{LoadOptions, ScenarioError};
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ pub(super) const DEFAULT_CONFIGURATIONS: &[&str] =
 #[derive(clap::Args)]
 pub(super) struct Files {
     /// Scenario files; a folder stands for every .yaml file in it
-    #[arg(required = true, value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO")]
     pub(super) scenarios: Vec<PathBuf>,
 
     /// Let scenarios name files outside their own folder
@@ -28,6 +28,12 @@ pub(super) struct Files {
 impl Files {
     /// The files, folders replaced by what they hold, in the order of their names.
     pub(super) fn paths(&self) -> Result<Vec<PathBuf>, Failure> {
+        if self.scenarios.is_empty() {
+            return Err(Failure::wrong(
+                "no scenario is named",
+                "name a scenario file, or a folder of them",
+            ));
+        }
         let mut paths = Vec::new();
         for given in &self.scenarios {
             if given.is_dir() {
@@ -117,6 +123,19 @@ pub(super) struct Configurations {
     /// Finished bodies of the `raw` configuration: a JSONL file, one body a turn
     #[arg(long, value_name = "FILE")]
     pub(super) bodies: Option<PathBuf>,
+
+    /// What a plan file defines.
+    #[arg(skip)]
+    pub(super) planned: Defined,
+}
+
+/// Configurations that a plan file defines.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Defined {
+    /// The plan's folder, where commands that it names are started.
+    pub(super) folder: PathBuf,
+    /// By name.
+    pub(super) specs: BTreeMap<String, ConfigurationSpec>,
 }
 
 impl Configurations {
@@ -132,14 +151,25 @@ impl Configurations {
         }
     }
 
-    /// The configuration of that name, as the scenario or the program defines it,
+    /// The configuration of that name, as the scenario, the plan or the program defines it,
     /// with what the command line adds.
     ///
     /// # Errors
     ///
     /// A name that neither knows, with the nearest that would have done.
     pub(super) fn find(&self, name: &str, scenario: &Scenario) -> Result<Configuration, Failure> {
-        let mut found = match scenario.configurations.get(name) {
+        let own = scenario.configurations.get(name);
+        let planned = self.planned.specs.get(name);
+        if own.is_some() && planned.is_some() {
+            return Err(Failure::wrong(
+                format!(
+                    "configuration `{name}` is defined by the plan and by scenario `{}`",
+                    scenario.name
+                ),
+                "rename one of them, so that tables cannot be misread",
+            ));
+        }
+        let mut found = match own.or(planned) {
             Some(spec) => strategy::find(&spec.base).map(|base| Configuration {
                 name: name.to_owned(),
                 base,

@@ -92,7 +92,7 @@ fn sum(text: &str, name: &str) -> Option<u64> {
             clippy::cast_sign_loss,
             reason = "counters are whole, not negative and below 2^53"
         )]
-        let value = (value >= 0.0 && value < 9e15).then_some(value as u64);
+        let value = (0.0..9e15).contains(&value).then_some(value as u64);
         value
     });
     values.fold(None, |sum, value| Some(sum.unwrap_or(0) + value))
@@ -243,9 +243,19 @@ impl Watch {
         }
     }
 
-    /// Compares with what the answers said, tells it, and writes `counters.json`.
-    pub(super) async fn end(mut self, records: &[RequestRecord], dir: &Path) {
-        let said = Said::of(&records.iter().collect::<Vec<_>>());
+    /// Compares with what the answers said, tells it, and writes `counters.json`,
+    /// or where a run has several targets `counters-2.json` for the second.
+    pub(super) async fn end(
+        mut self,
+        records: &[&RequestRecord],
+        dir: &Path,
+        number: Option<usize>,
+    ) {
+        let name = match number {
+            Some(number) => format!("counters-{number}.json"),
+            None => FILE.to_owned(),
+        };
+        let said = Said::of(records);
         let mut total = self.marks.total(said);
         for _ in 0..TRIES {
             if total.disagreement().is_none() {
@@ -275,8 +285,8 @@ impl Watch {
             cells: &cells,
         };
         let written = serde_json::to_vec_pretty(&file).map_err(std::io::Error::from);
-        if let Err(error) = written.and_then(|bytes| std::fs::write(dir.join(FILE), bytes)) {
-            output::warn(&format!("cannot write `{FILE}`: {error}"));
+        if let Err(error) = written.and_then(|bytes| std::fs::write(dir.join(&name), bytes)) {
+            output::warn(&format!("cannot write `{name}`: {error}"));
         }
     }
 }
@@ -292,21 +302,28 @@ impl Marks {
         }
     }
 
-    fn cells(&self, records: &[RequestRecord]) -> Vec<Line> {
-        let lines = self.0.windows(2).map(|pair| {
+    /// A line for each cell, in the order in which they were begun; a cell that
+    /// came in several rounds is their sum.
+    fn cells(&self, records: &[&RequestRecord]) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
+        for pair in self.0.windows(2) {
             let ((_, before), (cell, after)) = (&pair[0], &pair[1]);
-            let names = cell.split_once('/');
-            let of_cell: Vec<&RequestRecord> = records
-                .iter()
-                .filter(|record| names == Some((&*record.scenario, &*record.configuration)))
-                .collect();
-            Line {
-                cell: cell.clone(),
-                engine: after.since(*before),
-                answers: Said::of(&of_cell),
+            let engine = after.since(*before);
+            if let Some(line) = lines.iter_mut().find(|line| line.cell == *cell) {
+                line.engine = line.engine.zip(engine).map(|(sum, more)| sum + more);
+                continue;
             }
-        });
-        lines.collect()
+            let of_cell = records.iter().filter(|record| {
+                let repeat = record.conversation.strip_prefix(cell.as_str());
+                repeat.is_some_and(|rest| rest.starts_with('/'))
+            });
+            lines.push(Line {
+                cell: cell.clone(),
+                engine,
+                answers: Said::of(&of_cell.copied().collect::<Vec<_>>()),
+            });
+        }
+        lines
     }
 }
 
@@ -389,5 +406,18 @@ vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.79603916074814
         assert_eq!(cells[1].engine, None, "a counter that fell says nothing");
         let total = marks.total(Said::default());
         assert_eq!(total.engine, Some(count(80, 65)));
+    }
+
+    #[test]
+    fn a_cell_in_several_rounds_is_their_sum() {
+        let marks = Marks(vec![
+            (String::new(), count(0, 0)),
+            ("chat/dev".to_owned(), count(10, 5)),
+            ("chat/inline".to_owned(), count(30, 5)),
+            ("chat/dev".to_owned(), count(37, 9)),
+        ]);
+        let cells = marks.cells(&[]);
+        let engines: Vec<_> = cells.iter().map(|line| line.engine).collect();
+        assert_eq!(engines, [Some(count(17, 9)), Some(count(20, 0))]);
     }
 }

@@ -11,6 +11,7 @@ use crate::cache::{self, Fleet, FleetOptions, FleetPrompt, Replica, Routing, Sha
 use crate::chat::PlacedMessage;
 use crate::load::Isolate;
 use crate::scenario::model::Scenario;
+use crate::scenario::plan::Plan;
 use crate::tokens::{Piece, SharedEncoder, TemplateMessage};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
@@ -23,8 +24,9 @@ const LISTED: usize = 8;
 
 /// What makes a prediction one of a fleet.
 #[derive(clap::Args)]
+#[group(id = "fleet")]
 #[command(next_help_heading = "Fleet")]
-pub(super) struct Arguments {
+pub(super) struct FleetArguments {
     /// Play so many copies of every scenario at once, turn by turn [default: 1]
     #[arg(long, value_name = "M")]
     sessions: Option<NonZeroUsize>,
@@ -90,7 +92,7 @@ impl From<&Replica> for Counts {
     }
 }
 
-impl Arguments {
+impl FleetArguments {
     /// Whether any of them was given.
     pub(super) fn asked_for(&self) -> bool {
         self.sessions.is_some()
@@ -99,6 +101,30 @@ impl Arguments {
             || self.routing.is_some()
             || self.isolate.is_some()
             || self.seed.is_some()
+    }
+
+    /// These, with what `plan` says in the place of what was not given, once for
+    /// every routing.
+    pub(super) fn following(&self, plan: &Plan) -> Vec<Self> {
+        let Some(fleet) = &plan.fleet else {
+            return vec![Self { ..*self }];
+        };
+        let number = |text: u32| NonZeroUsize::new(text as usize);
+        let capacity = usize::try_from(fleet.capacity.0).unwrap_or(usize::MAX);
+        let isolate = plan.setting("isolate").first();
+        let seed = plan.setting("seed").first();
+        let of = |routing| Self {
+            sessions: self.sessions.or(number(fleet.sessions)),
+            capacity: self.capacity.or(Some(capacity)),
+            replicas: self.replicas.or(number(fleet.replicas)),
+            routing: Some(routing),
+            isolate: self.isolate.or(isolate.and_then(|word| word.parse().ok())),
+            seed: self.seed.or(seed.and_then(|word| word.parse().ok())),
+        };
+        match self.routing {
+            Some(routing) => vec![of(routing)],
+            None => fleet.routing.iter().copied().map(of).collect(),
+        }
     }
 
     fn options(&self, model: &Model<'_>) -> Result<FleetOptions, Failure> {
@@ -145,7 +171,7 @@ impl Arguments {
 
 /// Plays every configuration on a fleet of its own and prints what came of it.
 pub(super) fn run(
-    arguments: &Arguments,
+    arguments: &FleetArguments,
     played: &Played<'_>,
     jsonl: bool,
 ) -> Result<Exit, Failure> {
@@ -192,7 +218,6 @@ fn play(name: &str, options: &FleetOptions, played: &Played<'_>) -> Result<Fleet
     }
 }
 
-/// The prompt as tokens; the encoder remembers each distinct message.
 /// A message's text, and what the stretches of it are.
 fn pieces(message: &PlacedMessage) -> (String, Vec<Piece>) {
     let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
@@ -211,6 +236,7 @@ fn pieces(message: &PlacedMessage) -> (String, Vec<Piece>) {
     (text, pieces)
 }
 
+/// The prompt as tokens; the encoder remembers each distinct message.
 fn encoded(
     conversation: usize,
     rendered: &Rendered,

@@ -14,6 +14,7 @@ mod fleet;
 mod list;
 mod output;
 mod outputs;
+mod planned;
 mod predict;
 mod predicted;
 mod prices;
@@ -70,7 +71,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let ended = match parsed.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Render(arguments) => render::run(&arguments),
-        Command::Predict(arguments) => predict::run(&arguments),
+        Command::Predict(arguments) => predict::run(arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),

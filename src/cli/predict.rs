@@ -4,10 +4,12 @@ use super::choice::{Configurations, Files};
 use super::exit::{Exit, Failure};
 use super::fleet;
 use super::output;
+use super::planned;
 use super::predicted::{Model, Predicted, predicted};
 use super::requests::Form;
 use super::target::parse_model;
 use super::{resources, tokens};
+use crate::scenario::plan::Plan;
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Share, Tokens};
 use comfy_table::{CellAlignment, Table, presets};
@@ -15,7 +17,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Compute what a cache could return for every request, without a server
+/// Compute what a cache could return for every request of scenarios or a plan, without a server
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -28,11 +30,11 @@ pub(super) struct Arguments {
     form: Form,
 
     #[command(flatten)]
-    fleet: fleet::Arguments,
+    fleet: fleet::FleetArguments,
 
-    /// How the cache works (see `list cache-models`)
-    #[arg(long, value_name = "MODEL", default_value = "blocks:16")]
-    cache_model: String,
+    /// How the cache works (see `list cache-models`) [default: the plan's, else blocks:16]
+    #[arg(long, value_name = "MODEL")]
+    cache_model: Option<String>,
 
     /// How long an unused cache entry lives, in seconds of the scenario's time
     #[arg(long, value_name = "SECONDS", conflicts_with = "capacity")]
@@ -84,8 +86,39 @@ struct Sums {
     breaks: usize,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let cache = parse_model(&arguments.cache_model)?;
+/// Without `--cache-model` and a plan that states one.
+const USUAL_CACHE: &str = "blocks:16";
+
+/// Takes from a plan what the flags leave open.
+fn follow(arguments: &mut Arguments) -> Result<Option<Plan>, Failure> {
+    let Arguments {
+        files,
+        configurations,
+        ..
+    } = arguments;
+    let Some(plan) = planned::take(None, files, configurations)? else {
+        return Ok(None);
+    };
+    if arguments.configurations.names.is_empty() {
+        arguments.configurations.names = match plan.setting("config") {
+            [] => planned::usual(Some(&plan)),
+            names => names.to_vec(),
+        };
+    }
+    let first = |name| plan.setting(name).first();
+    if arguments.cache_model.is_none() {
+        let own = plan.embedded.cache.as_ref().map(ToString::to_string);
+        arguments.cache_model = first("cache-model").cloned().or(own);
+    }
+    let lifetime = first("lifetime").and_then(|text| text.parse().ok());
+    let own = plan.embedded.lifetime.map(|span| span.as_secs());
+    arguments.lifetime = arguments.lifetime.or(lifetime).or(own);
+    Ok(Some(plan))
+}
+
+pub(super) fn run(mut arguments: Arguments) -> Result<Exit, Failure> {
+    let plan = follow(&mut arguments)?;
+    let cache = parse_model(arguments.cache_model.as_deref().unwrap_or(USUAL_CACHE))?;
     let encoder: SharedEncoder = match &arguments.tokenizer {
         Some(path) => tokens::local(path)?,
         None => embedded(),
@@ -99,7 +132,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         lifetime_ms,
     };
     let scenarios = arguments.files.load_all()?;
-    if arguments.fleet.asked_for() {
+    let fleets = match &plan {
+        Some(plan) => arguments.fleet.following(plan),
+        None => vec![arguments.fleet],
+    };
+    if fleets.iter().any(fleet::FleetArguments::asked_for) {
         let played = fleet::Played {
             scenarios: &scenarios,
             configurations: &arguments.configurations,
@@ -107,7 +144,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             model: &model,
         };
         let jsonl = arguments.format == Format::Jsonl;
-        return fleet::run(&arguments.fleet, &played, jsonl);
+        for fleet in &fleets {
+            fleet::run(fleet, &played, jsonl)?;
+        }
+        return Ok(Exit::Done);
     }
     let mut rows = Vec::new();
     for scenario in scenarios {

@@ -26,6 +26,9 @@ pub(super) struct Files {
     folder: PathBuf,
     /// Configurations whose command stands in the scenario and not on the command line.
     own: BTreeSet<String>,
+    /// The same of a plan, and its folder.
+    planned: BTreeSet<String>,
+    plan_folder: PathBuf,
 }
 
 impl Files {
@@ -61,8 +64,13 @@ impl Files {
         let defined = scenario.configurations.iter();
         let own = defined.filter(|(_, spec)| spec.options.external.is_some());
         let own = own.map(|(name, _)| name.clone()).collect();
+        let planned = given.planned.specs.iter();
+        let planned = planned.filter(|(_, spec)| spec.options.external.is_some());
+        let planned = planned.map(|(name, _)| name.clone()).collect();
         Ok(Self {
             own,
+            planned,
+            plan_folder: given.planned.folder.clone(),
             phrases,
             configurations,
             bodies,
@@ -87,6 +95,8 @@ impl Resources for Files {
                 let here = Path::new(".");
                 let folder = if self.own.contains(&configuration.name) {
                     &self.folder
+                } else if self.planned.contains(&configuration.name) {
+                    &self.plan_folder
                 } else {
                     here
                 };

@@ -1,13 +1,23 @@
-//! `schema`: the JSON schema of scenario files.
+//! `schema`: the JSON schemas of scenario and plan files.
 
 use super::exit::{Exit, Failure};
 use super::output;
+use crate::scenario::{plan, schema_text};
 
 /// Print the JSON schema of scenario files (`scenarios/schema.json`)
 #[derive(clap::Args)]
-pub(super) struct Arguments {}
+pub(super) struct Arguments {
+    /// The schema of plan files instead (`scenarios/plans/schema.json`)
+    #[arg(long)]
+    plan: bool,
+}
 
-pub(super) fn run(_: &Arguments) -> Result<Exit, Failure> {
-    output::data(&crate::scenario::schema_text())?;
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let text = if arguments.plan {
+        plan::schema_text()
+    } else {
+        schema_text()
+    };
+    output::data(&text)?;
     Ok(Exit::Done)
 }

@@ -3,6 +3,7 @@
 
 use super::exit::Failure;
 use crate::record::{Setting, SettingOrigin};
+use crate::scenario::plan::Plan;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,6 +12,7 @@ use std::str::FromStr;
 /// The settings of a run, resolved one by one.
 pub(super) struct Settings {
     environment: fn(&str) -> Option<String>,
+    plan: BTreeMap<&'static str, Vec<String>>,
     resolved: BTreeMap<String, Setting>,
 }
 
@@ -24,11 +26,18 @@ impl Settings {
         let environment = |name: &str| std::env::var(name).ok();
         Self {
             environment,
+            plan: BTreeMap::new(),
             resolved: BTreeMap::new(),
         }
     }
 
-    /// Resolves `name`: the flag, else the variable `PREFIXBENCH_NAME`, else the default.
+    /// Lets `plan` decide what neither flags nor the environment do.
+    pub(super) fn follow(&mut self, plan: &Plan) {
+        self.plan = plan.settings.clone();
+    }
+
+    /// Resolves `name`: the flag, else the variable `PREFIXBENCH_NAME`, else the
+    /// plan, else the default.
     ///
     /// # Errors
     ///
@@ -43,21 +52,97 @@ impl Settings {
         T: FromStr + Clone + Display,
         T::Err: Display,
     {
-        let variable = format!("PREFIXBENCH_{}", name.to_uppercase().replace('-', "_"));
-        let (value, origin) = match (flag, (self.environment)(&variable)) {
-            (Some(value), _) => (value, SettingOrigin::Flag),
-            (None, Some(text)) => (parsed(&variable, &text)?, SettingOrigin::Env),
-            (None, None) => (default, SettingOrigin::Default),
-        };
+        let (value, origin) = self
+            .first(name, flag)?
+            .unwrap_or((default, SettingOrigin::Default));
         let shown = Value::String(value.to_string());
-        self.resolved.insert(
-            name.to_owned(),
-            Setting {
-                value: shown,
-                origin,
-            },
-        );
+        self.keep(name, shown, origin);
         Ok(value)
+    }
+
+    /// As [`resolve`](Self::resolve), for what has no default; not noted where nobody set it.
+    pub(super) fn optional<T>(&mut self, name: &str, flag: Option<T>) -> Result<Option<T>, Failure>
+    where
+        T: FromStr + Clone + Display,
+        T::Err: Display,
+    {
+        let first = self.first(name, flag)?;
+        Ok(first.map(|(value, origin)| {
+            self.keep(name, Value::String(value.to_string()), origin);
+            value
+        }))
+    }
+
+    /// As [`resolve`](Self::resolve), for a list; in a variable its values are
+    /// separated by commas. An empty flag is one that was not given.
+    pub(super) fn list<T>(
+        &mut self,
+        name: &str,
+        flag: &[T],
+        default: Vec<T>,
+    ) -> Result<Vec<T>, Failure>
+    where
+        T: FromStr + Clone + Display,
+        T::Err: Display,
+    {
+        let flag = (!flag.is_empty()).then(|| flag.to_vec());
+        let given = self.chosen(name, flag, |text| text.split(',').collect())?;
+        let (values, origin) = given.unwrap_or((default, SettingOrigin::Default));
+        let shown = values.iter().map(ToString::to_string).collect::<Vec<_>>();
+        self.keep(name, Value::from(shown), origin);
+        Ok(values)
+    }
+
+    fn first<T>(&self, name: &str, flag: Option<T>) -> Result<Option<(T, SettingOrigin)>, Failure>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        let chosen = self.chosen(name, flag.map(|flag| vec![flag]), |text| vec![text])?;
+        Ok(chosen.and_then(|(values, origin)| Some((values.into_iter().next()?, origin))))
+    }
+
+    /// What was chosen, and by whom; `None` where nobody chose. `split` parts a variable.
+    fn chosen<T>(
+        &self,
+        name: &str,
+        flag: Option<Vec<T>>,
+        split: fn(&str) -> Vec<&str>,
+    ) -> Result<Option<(Vec<T>, SettingOrigin)>, Failure>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        if let Some(values) = flag {
+            return Ok(Some((values, SettingOrigin::Flag)));
+        }
+        let variable = format!("PREFIXBENCH_{}", name.to_uppercase().replace('-', "_"));
+        if let Some(text) = (self.environment)(&variable) {
+            let values = split(&text).into_iter();
+            let values = values.map(|value| parsed(&variable, value));
+            return Ok(Some((
+                values.collect::<Result<_, _>>()?,
+                SettingOrigin::Env,
+            )));
+        }
+        let Some(planned) = self.plan.get(name) else {
+            return Ok(None);
+        };
+        let values = planned.iter().map(|text| {
+            text.parse().map_err(|error| {
+                let message = format!("`{name}` of the plan is `{text}`: {error}");
+                Failure::wrong(message, "correct it in the plan file")
+            })
+        });
+        Ok(Some((
+            values.collect::<Result<_, _>>()?,
+            SettingOrigin::Plan,
+        )))
+    }
+
+    fn keep(&mut self, name: &str, value: Value, origin: SettingOrigin) {
+        self.resolved
+            .insert(name.to_owned(), Setting { value, origin });
     }
 
     /// Notes a setting that only a flag can make.
@@ -67,13 +152,14 @@ impl Settings {
         } else {
             SettingOrigin::Default
         };
-        self.resolved.insert(
-            name.to_owned(),
-            Setting {
-                value: value.into(),
-                origin,
-            },
-        );
+        self.keep(name, value.into(), origin);
+    }
+
+    /// Notes what was drawn because of the setting `by`.
+    pub(super) fn drawn(&mut self, name: &str, by: &str, value: impl Into<Value>) {
+        let origin = self.resolved.get(by).map(|setting| setting.origin);
+        let origin = origin.unwrap_or(SettingOrigin::Default);
+        self.keep(name, value.into(), origin);
     }
 
     /// All of them, for the manifest.
@@ -101,12 +187,13 @@ mod tests {
     fn with(environment: fn(&str) -> Option<String>) -> Settings {
         Settings {
             environment,
+            plan: BTreeMap::from([("max-tokens", vec!["4".to_owned()])]),
             resolved: BTreeMap::new(),
         }
     }
 
     #[test]
-    fn a_flag_goes_before_the_environment_and_that_before_the_default() {
+    fn a_flag_goes_before_the_environment_and_that_before_the_plan() {
         let cases: [(Option<u32>, fn(&str) -> Option<String>, u32, SettingOrigin); 3] = [
             (Some(3), |_| Some("2".to_owned()), 3, SettingOrigin::Flag),
             (
@@ -115,13 +202,38 @@ mod tests {
                 2,
                 SettingOrigin::Env,
             ),
-            (None, |_| None, 1, SettingOrigin::Default),
+            (None, |_| None, 4, SettingOrigin::Plan),
         ];
         for (flag, environment, expected, origin) in cases {
             let mut settings = with(environment);
             assert_eq!(settings.resolve("max-tokens", flag, 1).ok(), Some(expected));
             assert_eq!(settings.into_map()["max-tokens"].origin, origin);
         }
+    }
+
+    #[test]
+    fn what_nobody_chose_has_its_default_or_is_not_noted() {
+        let mut settings = with(|_| None);
+        assert_eq!(settings.resolve("repeat", None, 7).ok(), Some(7));
+        assert_eq!(settings.optional::<u32>("lifetime", None).ok(), Some(None));
+        let resolved = settings.into_map();
+        assert_eq!(resolved["repeat"].origin, SettingOrigin::Default);
+        assert!(!resolved.contains_key("lifetime"));
+    }
+
+    #[test]
+    fn a_list_is_one_variable_with_commas() {
+        let mut settings = with(|name| (name == "PREFIXBENCH_SESSIONS").then(|| "1, 8".to_owned()));
+        assert_eq!(
+            settings.list("sessions", &[], vec![3]).ok(),
+            Some(vec![1, 8])
+        );
+        assert_eq!(settings.list("sessions", &[2], vec![3]).ok(), Some(vec![2]));
+        assert_eq!(settings.list("config", &[], vec![3]).ok(), Some(vec![3]));
+        assert_eq!(
+            settings.into_map()["sessions"].value,
+            Value::from(vec!["2"])
+        );
     }
 
     #[test]

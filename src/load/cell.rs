@@ -18,6 +18,8 @@ use tokio_util::task::TaskTracker;
 
 /// Conversations of one kind: scenario, configuration, target and load level.
 pub struct Cell {
+    /// What its name ends in where scenario and configuration do not tell cells apart; else empty.
+    pub suffix: Arc<str>,
     /// The scenario.
     pub scenario: Arc<Scenario>,
     /// How prompts are built.
@@ -38,9 +40,10 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// `quickstart/dev`
+    /// `quickstart/dev`; unique in a run.
     pub fn name(&self) -> String {
-        format!("{}/{}", self.scenario.name, self.configuration.name)
+        let configuration = &self.configuration.name;
+        format!("{}/{configuration}{}", self.scenario.name, self.suffix)
     }
 }
 
@@ -142,19 +145,19 @@ impl Runner {
         }
     }
 
-    /// Runs the conversations of `cell`, up to its `sessions` at once, and
+    /// Runs these conversations of `cell`, up to its `sessions` at once, and
     /// returns when all have ended.
     ///
     /// # Errors
     ///
     /// The first reason for which a conversation ended early; conversations
     /// that have not begun by then do not begin.
-    pub async fn run(&self, cell: &Arc<Cell>) -> Result<(), CellEnd> {
+    pub async fn run(&self, cell: &Arc<Cell>, repeats: &[u32]) -> Result<(), CellEnd> {
         let slots = Arc::new(Semaphore::new(cell.sessions.max(1)));
         let give_up = self.setup.stop.child_token();
         let tasks = TaskTracker::new();
         let (ends, mut ended) = mpsc::channel(1);
-        for repeat in 1..=cell.repeats {
+        for &repeat in repeats {
             let acquired = give_up
                 .run_until_cancelled(Arc::clone(&slots).acquire_owned())
                 .await;

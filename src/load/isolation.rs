@@ -8,6 +8,8 @@
 use super::target::Target;
 use crate::chat::Digest;
 use crate::conversation::{Nonce, NoncePlace};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// What counts as one unit.
@@ -33,6 +35,20 @@ impl Isolate {
             Self::Run => "run",
             Self::None => "none",
         }
+    }
+}
+
+impl fmt::Display for Isolate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Isolate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        clap::ValueEnum::from_str(text, false)
     }
 }
 
@@ -91,25 +107,13 @@ impl Isolation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::Engine;
-    use serde_json::Map;
     use std::collections::BTreeSet;
 
     fn target(salted: bool) -> Target {
         let dialect = crate::provider::find("openai-chat").unwrap();
         Target {
-            name: Arc::from("here"),
-            url: "http://127.0.0.1:1/v1".to_owned(),
-            dialect,
-            model: Arc::from("tiny"),
-            key: None,
-            extra: Map::new(),
-            wire: dialect.family().wire(),
-            engine: Engine::Other,
             salted,
-            tools_first: false,
-            cache: None,
-            lifetime: None,
+            ..Target::at("here", "http://127.0.0.1:1/v1", dialect)
         }
     }
 

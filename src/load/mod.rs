@@ -13,6 +13,7 @@
 mod cell;
 mod isolation;
 mod key;
+mod order;
 pub mod preset;
 mod session;
 mod target;
@@ -21,6 +22,7 @@ mod writer;
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
 pub use isolation::{Isolate, Isolation};
 pub use key::{Key, KeyError, Secret};
+pub use order::{Order, Round, Size, rounds};
 pub use session::Measured;
 pub use target::{Affinity, Engine, Rates, Target, Tolerance};
 pub use writer::{ToWriter, Writer};

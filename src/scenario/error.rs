@@ -219,7 +219,9 @@ impl Mistake {
             .filter(|help| !help.is_empty()),
             Self::TwoKinds => Some("begin the next step with `-`".to_owned()),
             Self::Exists { help, .. } => Some((*help).to_owned()),
-            Self::File { .. } => Some("files are looked for beside the scenario".to_owned()),
+            Self::File { .. } => {
+                Some("files are looked for beside the file that names them".to_owned())
+            }
             Self::Outside { .. } => Some(
                 "move it there, or allow files from elsewhere with `--outside-folder`".to_owned(),
             ),
@@ -242,7 +244,7 @@ fn meant(name: &str, known: &[&'static str], list: &str) -> String {
 impl Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read { path, .. } => write!(f, "cannot read scenario `{}`", path.display()),
+            Self::Read { path, .. } => write!(f, "cannot read `{}`", path.display()),
             Self::Mistake { mistake, .. } => Display::fmt(mistake, f),
         }
     }

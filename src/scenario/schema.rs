@@ -6,8 +6,11 @@ use serde_json::Value;
 /// JSON schema of scenario files: what `prefixbench schema` prints, and what
 /// `scenarios/schema.json` holds.
 pub fn schema() -> Value {
-    let mut schema = schemars::schema_for!(ScenarioFile).to_value();
-    // What the file is comes first, for a person who opens it.
+    titled(schemars::schema_for!(ScenarioFile).to_value())
+}
+
+/// The schema with what the file is in front, for a person who opens it.
+pub(super) fn titled(mut schema: Value) -> Value {
     if let Value::Object(fields) = &mut schema {
         for key in ["title", "$schema"] {
             if let Some(value) = fields.shift_remove(key) {

@@ -26,6 +26,13 @@ pub enum Habit {
     Sglang,
 }
 
+impl Habit {
+    /// Whether `cache_salt` separates caches; elsewhere it is read over.
+    pub fn knows_salt(self) -> bool {
+        matches!(self, Self::Vllm | Self::Litellm)
+    }
+}
+
 /// A server that can be imitated.
 #[derive(Debug)]
 pub struct Profile {

@@ -1,6 +1,6 @@
 //! What follows the last answer: bounds, tables, the verdict.
 
-use super::{Arguments, not_written};
+use super::{Arguments, Place, not_written};
 use crate::analysis::bounds::{Inputs, bounds};
 use crate::cli::counters::Watch;
 use crate::cli::exit::{Exit, Failure};
@@ -8,18 +8,17 @@ use crate::cli::{output, outputs, tokens};
 use crate::load::{Measured, Target, Writer};
 use crate::record::{BoundRecord, Ending, Manifest, Outcome, RequestRecord, SpanStore};
 use crate::tokens::SharedEncoder;
-use crate::transport::Client;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A run whose last answer is in.
 pub(super) struct Done<'a> {
     pub(super) writer: Writer,
     pub(super) manifest: &'a Manifest,
-    pub(super) target: &'a Target,
-    pub(super) client: &'a Client,
+    pub(super) places: &'a [Place],
     pub(super) ending: Ending,
-    pub(super) watch: Option<Watch>,
+    /// By the position of their place.
+    pub(super) watches: BTreeMap<usize, Watch>,
 }
 
 impl Done<'_> {
@@ -28,18 +27,18 @@ impl Done<'_> {
         let measured = self.writer.take().await;
         tell_warnings(&measured);
         let (records, spans) = kept(measured);
-        if let Some(watch) = self.watch {
-            watch.end(&records, dir).await;
+        for (number, watch) in self.watches {
+            let target = &self.places[number].target.name;
+            let of_target = records.iter().filter(|record| record.target == *target);
+            let number = (self.places.len() > 1).then_some(number + 1);
+            watch.end(&of_target.collect::<Vec<_>>(), dir, number).await;
         }
-        let encoder =
-            tokens::encoder(&given.aim, self.target, self.client, &records, &spans).await?;
-        let found = computed(
-            self.manifest,
-            self.target,
-            &records,
-            &spans,
-            encoder.as_ref(),
-        );
+        let mut found = Vec::new();
+        for Place { target, client, .. } in self.places {
+            let encoder = tokens::encoder(&given.aim, target, client, &records, &spans).await?;
+            let of_target = computed(self.manifest, target, &records, &spans, encoder.as_ref());
+            found.extend(of_target);
+        }
         self.writer.bounds(found).await;
         self.writer
             .finish(self.ending.clone())

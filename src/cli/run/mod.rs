@@ -1,8 +1,12 @@
 //! `run`: drives scenarios against a target.
 
+mod chosen;
+mod dry;
 mod finish;
 mod plan;
 mod progress;
+mod signals;
+mod ways_out;
 
 use super::choice::{Configurations, Files};
 use super::counters::Watch;
@@ -10,15 +14,19 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, no_client, variable};
-use super::targets::{self, Entry};
-use crate::load::{Cell, CellEnd, Idle, Isolate, Runner, RunnerSetup, Target, Writer};
+use super::target::{Aim, name_output, no_client, variable};
+use super::targets;
+use crate::load::{
+    Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, Writer,
+};
 use crate::record::{Ending, RunWriter, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
-use plan::Planned;
 pub(super) use plan::nonce;
+use plan::{EMBEDDED, Planned};
 use progress::Progress;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,13 +45,21 @@ pub(super) struct Arguments {
     #[command(flatten)]
     aim: Aim,
 
+    /// A plan file; flags and variables go before what it says
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+
     /// Conversations per scenario and configuration [default: 1]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
 
-    /// Conversations at once [default: 1]
-    #[arg(long, value_name = "N")]
-    sessions: Option<usize>,
+    /// Conversations at once [default: 1]; several, separated by commas, are a load level each
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    sessions: Vec<usize>,
+
+    /// In which order cells and their conversations are run [default: given]
+    #[arg(long, value_enum)]
+    order: Option<Order>,
 
     /// What starts on a cold cache [default: conversation]
     #[arg(long, value_enum)]
@@ -65,6 +81,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIGITS")]
     nonce: Option<String>,
 
+    /// Seconds without a sign of life after which an answer is given up: until the connection
+    /// stands, until its headers, its first byte, and between any two reads [default: 300]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<NonZeroU64>,
+
     /// Folder of the run [default: reports/DATE-SCENARIO]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -76,6 +97,10 @@ pub(super) struct Arguments {
     /// Keep lengths and hashes of texts, not the texts
     #[arg(long)]
     no_text: bool,
+
+    /// Print what would be run and what to expect of it; send nothing
+    #[arg(long)]
+    dry_run: bool,
 
     /// Say nothing while it runs
     #[arg(long, short)]
@@ -93,26 +118,43 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
             None,
         )
     })?;
-    runtime.block_on(drive(arguments))
+    let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
+    runtime.spawn(signals::watch(stop.clone(), leave.clone()));
+    // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
+    let driven = runtime.spawn(drive(arguments, stop));
+    let ended = runtime.block_on(async {
+        tokio::select! {
+            ended = driven => match ended {
+                Ok(ended) => ended,
+                Err(join) => std::panic::resume_unwind(join.into_panic()),
+            },
+            () = leave.cancelled() => Ok(Exit::Interrupted),
+        }
+    });
+    // Threads that still compute or wait for a builder end with the process.
+    runtime.shutdown_background();
+    ended
 }
 
-async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
+async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit, Failure> {
     let mut settings = Settings::of_process();
-    let mut planned = Planned::new(&arguments, &mut settings)?;
-    let entry = targets::named(&arguments.aim, &arguments.files.scenarios)?;
-    let routes = match &entry {
-        Some(entry) => entry.client(&variable)?,
-        None => ClientSettings::default(),
-    };
-    let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
-    let client = Arc::new(client);
-    let place = Place::find(&arguments, entry.as_ref(), &client, planned.seed).await?;
-    let cells = planned.cells(&place.target);
-    let manifest = planned.manifest(&arguments, settings, &place.target);
-    let dir = plan::folder(&arguments, &planned.scenarios, &manifest);
+    let plan = chosen::plan(&mut arguments, &mut settings)?;
+    let planned = Planned::new(&arguments, plan, &mut settings)?;
+    if arguments.dry_run {
+        return dry::run(&arguments, &planned);
+    }
+    dry::within_limits(&arguments, &planned)?;
+    let patience = patience(&arguments, &mut settings)?;
+    let found = stop
+        .run_until_cancelled(Place::all(&arguments, &planned, patience))
+        .await;
+    let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
+    let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
+    let cells = planned.cells(&targets)?;
+    let rounds = planned.rounds(&cells, &mut settings);
+    let manifest = planned.manifest(&arguments, settings, &targets);
+    let dir = plan::folder(&arguments, &planned, &manifest);
     let run = RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)?;
-    let stop = CancellationToken::new();
-    stop_on_signals(&stop);
     let conversations = cells.iter().map(|cell| u64::from(cell.repeats)).sum();
     let progress = Progress::new(conversations, arguments.quiet);
     let told = progress.clone();
@@ -121,99 +163,188 @@ async fn drive(arguments: Arguments) -> Result<Exit, Failure> {
         Box::new(move |record| told.record(record)),
         stop.clone(),
     );
-    let runner = Runner::new(RunnerSetup {
-        client: Arc::clone(&client),
-        isolate: planned.isolate,
-        nonce: planned.nonce,
-        limits: planned.limits,
-        records: writer.sender(),
-        idle: place.idle(),
-        stop: stop.clone(),
+    let runners = places.iter().map(|place| {
+        let setup = RunnerSetup {
+            client: Arc::clone(&place.client),
+            isolate: planned.isolate,
+            nonce: planned.nonce,
+            limits: planned.limits,
+            records: writer.sender(),
+            idle: place.idle(),
+            stop: stop.clone(),
+        };
+        Runner::new(setup)
     });
-    let mut watch = Watch::begin(&place.target, &arguments.aim.metrics, &client).await;
-    let ending = all_cells(&cells, &runner, &progress, &mut watch).await;
-    drop(runner);
+    let runners: Vec<Runner> = runners.collect();
+    let mut watches = BTreeMap::new();
+    for (number, Place { target, client, .. }) in places.iter().enumerate() {
+        let watch = Watch::begin(target, &arguments.aim.metrics, client).await;
+        watches.extend(watch.map(|watch| (number, watch)));
+    }
+    let all = Rounds {
+        rounds: &rounds,
+        cells: &cells,
+        places: &places,
+        runners: &runners,
+        writer: &writer,
+        progress: &progress,
+    };
+    let ending = all.run(&mut watches).await;
+    drop(runners);
     progress.clear();
     let done = finish::Done {
         writer,
         manifest: &manifest,
-        target: &place.target,
-        client: &client,
+        places: &places,
         ending,
-        watch,
+        watches,
     };
     let exit = done.finish(&arguments, &dir).await;
-    place.close().await;
+    for place in places {
+        place.close().await;
+    }
     exit
 }
 
-/// Runs the cells one after the other. A cell that fails does not stop the
-/// others, unless it was refused in a way that all of them would be.
-async fn all_cells(
-    cells: &[Arc<Cell>],
-    runner: &Runner,
-    progress: &Progress,
-    watch: &mut Option<Watch>,
-) -> Ending {
-    let mut any_ok = false;
-    let mut failure = None;
-    for cell in cells {
-        progress.begin(&cell.name());
-        let ended = runner.run(cell).await;
-        any_ok |= progress.any_ok();
-        progress.end(u64::from(cell.repeats));
-        if let Some(watch) = watch {
-            watch.mark(&cell.name()).await;
-        }
-        match ended {
-            Ok(()) => {}
-            Err(CellEnd::Stopped) => return Ending::Interrupted,
-            Err(end) => {
-                output::warn(&format!("{}: {end}", cell.name()));
-                let hopeless = matches!(end, CellEnd::Refused { .. }) && !any_ok;
-                failure.get_or_insert(end.to_string());
-                if hopeless {
-                    break;
+/// How long an answer may be silent.
+fn patience(arguments: &Arguments, settings: &mut Settings) -> Result<Duration, Failure> {
+    let default = NonZeroU64::MIN.saturating_add(299);
+    let seconds = settings.resolve("timeout", arguments.timeout, default)?;
+    Ok(Duration::from_secs(seconds.get()))
+}
+
+fn interrupted_early() -> Failure {
+    Failure::new(
+        Exit::Interrupted,
+        "interrupted before the first request",
+        None,
+    )
+}
+
+/// What is run, in order, and by whom.
+struct Rounds<'a> {
+    rounds: &'a [Round],
+    cells: &'a [Arc<Cell>],
+    places: &'a [Place],
+    /// One for each place.
+    runners: &'a [Runner],
+    writer: &'a Writer,
+    progress: &'a Progress,
+}
+
+impl Rounds<'_> {
+    /// Runs the rounds one after the other. A cell that fails has no further rounds
+    /// and does not stop the others, unless it was refused in a way that all of its
+    /// target would be.
+    async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
+        let (mut failed, mut answered, mut hopeless) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut failure = None;
+        for round in self.rounds {
+            let cell = &self.cells[round.cell];
+            let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
+            let Some(place) = self.places.iter().position(of_cell) else {
+                continue;
+            };
+            if failed.contains(&round.cell) || hopeless.contains(&place) {
+                continue;
+            }
+            self.progress.begin(&cell.name());
+            let ended = self.runners[place].run(cell, &round.repeats).await;
+            self.writer.flush().await;
+            if self.progress.any_ok() {
+                answered.insert(place);
+            }
+            self.progress.end(round.repeats.len() as u64);
+            if let Some(watch) = watches.get_mut(&place) {
+                watch.mark(&cell.name()).await;
+            }
+            match ended {
+                Ok(()) => {
+                    if let Some(lost) = self.progress.lost() {
+                        output::warn(&ways_out::of_lost(&cell.name(), &lost));
+                    }
+                }
+                Err(CellEnd::Stopped) => return Ending::Interrupted,
+                Err(end) => {
+                    output::warn(&ways_out::of_end(&cell.name(), &end));
+                    if matches!(end, CellEnd::Refused { .. }) && !answered.contains(&place) {
+                        hopeless.insert(place);
+                    }
+                    failure.get_or_insert(end.to_string());
+                    failed.insert(round.cell);
                 }
             }
         }
+        failure.map_or(Ending::Complete, Ending::Failed)
     }
-    failure.map_or(Ending::Complete, Ending::Failed)
 }
 
 /// Where requests go, and the embedded server where that is it.
 struct Place {
     target: Arc<Target>,
+    client: Arc<Client>,
     server: Option<Arc<Handle>>,
 }
 
 impl Place {
+    /// All targets of the run, in the order given.
+    async fn all(
+        given: &Arguments,
+        planned: &Planned,
+        patience: Duration,
+    ) -> Result<Vec<Self>, Failure> {
+        let started = Instant::now();
+        let mut places = Vec::new();
+        for name in &planned.targets {
+            places.push(Self::find(given, planned, name, (started, patience)).await?);
+        }
+        Ok(places)
+    }
+
     async fn find(
-        arguments: &Arguments,
-        entry: Option<&Entry>,
-        client: &Client,
-        seed: u64,
+        given: &Arguments,
+        planned: &Planned,
+        name: &str,
+        (started, patience): (Instant, Duration),
     ) -> Result<Self, Failure> {
-        let catalogue = prices::catalogue(arguments.aim.prices.as_deref())?;
-        let stated = entry.and_then(Entry::prices);
+        let catalogue = prices::catalogue(given.aim.prices.as_deref())?;
         let today = WallTime::now().date();
-        let price = |target: &Target| prices::of(target, stated, &catalogue, &today);
-        if let Some(url) = &arguments.aim.target {
-            let mut target = match entry {
-                Some(entry) => arguments.aim.named(entry, client).await?,
-                None => arguments.aim.remote(url, client).await?,
+        if name != EMBEDDED {
+            let aim = Aim {
+                target: Some(name.to_owned()),
+                ..given.aim.clone()
             };
-            target.price = price(&target)?;
+            let entry = targets::named(&aim, &given.files.scenarios)?;
+            let routes = match &entry {
+                Some(entry) => entry.client(&variable)?,
+                None => ClientSettings::default(),
+            };
+            let routes = routes.giving_up_after(patience);
+            let client = Client::new(&routes, started).map_err(no_client)?;
+            let mut target = match &entry {
+                Some(entry) => aim.named(entry, &client).await?,
+                None => aim.remote(name, &client).await?,
+            };
+            if planned.live() {
+                // What was generated is sent again as text, which need not tokenise alike.
+                name_output(&mut target);
+            }
+            let stated = entry.as_ref().and_then(targets::Entry::prices);
+            target.price = prices::of(&target, stated, &catalogue, &today)?;
             return Ok(Self {
                 target: Arc::new(target),
+                client: Arc::new(client),
                 server: None,
             });
         }
-        let profile = super::serve::profile(&arguments.aim.profile)?;
+        let (profile, cache, lifetime) = planned.embedded(&given.aim)?;
         let options = server::Options {
             profile,
-            seed,
+            seed: planned.seed,
             model: "embedded".to_owned(),
+            cache_model: Some(cache.clone()),
+            lifetime,
             ..server::Options::default()
         };
         let server = Server::start(options).await.map_err(|error| {
@@ -223,13 +354,14 @@ impl Place {
                 None,
             )
         })?;
-        let model = super::target::parse_model(profile.model)?;
-        let mut target = arguments
-            .aim
-            .embedded(&server.url(), model, profile.lifetime)?;
-        target.price = price(&target)?;
+        let routes = ClientSettings::default().giving_up_after(patience);
+        let client = Client::new(&routes, started).map_err(no_client)?;
+        let mut target = given.aim.embedded(&server.url(), cache, lifetime)?;
+        target.salted &= profile.habit.knows_salt();
+        target.price = prices::of(&target, None, &catalogue, &today)?;
         Ok(Self {
             target: Arc::new(target),
+            client: Arc::new(client),
             server: Some(Arc::new(server)),
         })
     }
@@ -253,17 +385,6 @@ impl Place {
             server.shutdown().await;
         }
     }
-}
-
-/// The first Ctrl-C ends the run and keeps what there is; a second one leaves at once.
-fn stop_on_signals(stop: &CancellationToken) {
-    let stop = stop.clone();
-    #[expect(clippy::disallowed_methods, reason = "it lives as long as the process")]
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            stop.cancel();
-        }
-    });
 }
 
 /// A folder that cannot be written.

@@ -1,26 +1,45 @@
 //! What a run will do, settled before anything is sent.
 
 use super::Arguments;
+use crate::cache::Model;
 use crate::cli::exit::Failure;
-use crate::cli::resources;
 use crate::cli::settings::Settings;
+use crate::cli::target::{Aim, parse_model};
+use crate::cli::{planned, resources, serve};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
-use crate::load::{Cell, Isolate, Limits, Target};
+use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
 use crate::scenario::model::{Replies, Scenario};
+use crate::scenario::names::nearest;
+use crate::scenario::plan::Plan;
+use crate::server::{PROFILES, Profile};
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The target that is started for the run.
+pub(super) const EMBEDDED: &str = "embedded";
+
 /// A run, settled.
 pub(super) struct Planned {
+    pub(super) plan: Option<Plan>,
     pub(super) scenarios: Vec<Arc<Scenario>>,
     names: Vec<String>,
     /// For every scenario, its configurations and what they are started with.
-    chosen: Vec<(Vec<Configuration>, Arc<dyn Resources>)>,
+    pub(super) chosen: Vec<(Vec<Configuration>, Arc<dyn Resources>)>,
+    /// Names or URLs, each once.
+    pub(super) targets: Vec<String>,
+    /// Profile of the embedded server, where it is a target.
+    profile: Option<&'static Profile>,
     repeats: u32,
-    sessions: usize,
+    /// Load levels.
+    pub(super) sessions: Vec<usize>,
+    order: Order,
     pub(super) isolate: Isolate,
     pub(super) limits: Limits,
     pub(super) seed: u64,
@@ -28,67 +47,151 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    pub(super) fn new(given: &Arguments, settings: &mut Settings) -> Result<Self, Failure> {
+    pub(super) fn new(
+        given: &Arguments,
+        plan: Option<Plan>,
+        settings: &mut Settings,
+    ) -> Result<Self, Failure> {
         let scenarios = given.files.load_all()?;
-        let names = given.configurations.chosen();
-        let mut chosen = Vec::new();
-        for scenario in &scenarios {
-            let find = |name: &String| given.configurations.find(name, scenario);
-            let found: Vec<Configuration> = names.iter().map(find).collect::<Result<_, _>>()?;
-            let files = resources::Files::read(scenario, &found, &given.configurations)?;
-            let files: Arc<dyn Resources> = Arc::new(files);
-            chosen.push((found, files));
-        }
-        let live = scenarios
-            .iter()
-            .any(|scenario| scenario.replies == Replies::Live);
-        let seed = settings.resolve("seed", given.seed, 1)?;
-        let repeats = settings.resolve("repeat", given.repeat, 1)?;
-        let sessions = settings.resolve("sessions", given.sessions, 1)?;
-        let limits = Limits {
-            max_tokens: settings.resolve(
-                "max-tokens",
-                given.max_tokens,
-                if live { 512 } else { 16 },
-            )?,
-            retries: settings.resolve("retries", given.retries, 2)?,
-            longest_wait: Duration::from_mins(1),
+        let usual = planned::usual(plan.as_ref());
+        let names = settings.list("config", &given.configurations.names, usual)?;
+        let chosen = chosen(given, &scenarios, &names)?;
+        let targets = targets(given, settings)?;
+        let embedded = targets.iter().any(|target| target == EMBEDDED);
+        let profile = match embedded {
+            true => Some(profile(given, plan.as_ref(), settings)?),
+            false => None,
         };
-        let nonce = nonce(given.nonce.as_deref())?;
-        let isolate = given.isolate.unwrap_or_default();
-        settings.note("isolate", isolate.as_str(), given.isolate.is_some());
+        let live = any_live(&scenarios);
+        let max_tokens = if live { 512 } else { 16 };
         Ok(Self {
+            seed: settings.resolve("seed", given.seed, 1)?,
+            repeats: settings.resolve("repeat", given.repeat, 1)?,
+            sessions: settings.list("sessions", &given.sessions, vec![1])?,
+            order: settings.resolve("order", given.order, Order::default())?,
+            isolate: settings.resolve("isolate", given.isolate, Isolate::default())?,
+            limits: Limits {
+                max_tokens: settings.resolve("max-tokens", given.max_tokens, max_tokens)?,
+                retries: settings.resolve("retries", given.retries, 2)?,
+                longest_wait: Duration::from_mins(1),
+            },
+            nonce: nonce(given.nonce.as_deref())?,
+            plan,
             scenarios,
             names,
             chosen,
-            repeats,
-            sessions,
-            isolate,
-            limits,
-            seed,
-            nonce,
+            targets,
+            profile,
         })
     }
 
-    /// Every scenario under every configuration, in the order given.
-    pub(super) fn cells(&mut self, target: &Arc<Target>) -> Vec<Arc<Cell>> {
+    /// Whether answers of the model are part of later prompts.
+    pub(super) fn live(&self) -> bool {
+        any_live(&self.scenarios)
+    }
+
+    /// Profile, cache model and lifetime of the embedded server.
+    pub(super) fn embedded(
+        &self,
+        aim: &Aim,
+    ) -> Result<(&'static Profile, Model, Option<Duration>), Failure> {
+        let profile = self.profile.unwrap_or(&PROFILES[0]);
+        let own = self.plan.as_ref().map(|plan| plan.embedded.clone());
+        let own = own.unwrap_or_default();
+        let cache = match own.cache {
+            Some(cache) => cache,
+            None => parse_model(profile.model)?,
+        };
+        let asked = aim.lifetime.map(Duration::from_secs);
+        Ok((profile, cache, own.lifetime.or(asked).or(profile.lifetime)))
+    }
+
+    /// Conversations of a cell of the scenario at this position.
+    pub(super) fn repeats(&self, scenario: &Scenario) -> u32 {
+        let planned = self.plan.iter().flat_map(|plan| &plan.scenarios);
+        let weight = planned
+            .filter(|planned| planned.path == scenario.path)
+            .map(|planned| planned.weight)
+            .next();
+        self.repeats.saturating_mul(weight.unwrap_or(1))
+    }
+
+    /// Every scenario under every configuration at every target and load level,
+    /// in the order given.
+    ///
+    /// # Errors
+    ///
+    /// Two targets of one name: their records could not be told apart.
+    pub(super) fn cells(&self, targets: &[Arc<Target>]) -> Result<Vec<Arc<Cell>>, Failure> {
+        let mut known = BTreeSet::new();
+        if let Some(twice) = targets.iter().find(|target| !known.insert(&target.name)) {
+            return Err(Failure::wrong(
+                format!("target `{}` is named twice", twice.name),
+                "records go by the target's name; take one of them out",
+            ));
+        }
         let mut cells = Vec::new();
+        // 0 is the unit of the whole run.
+        let mut units = 1;
         for (scenario, (configurations, resources)) in self.scenarios.iter().zip(&self.chosen) {
+            let repeats = self.repeats(scenario);
             for configuration in configurations {
-                cells.push(Arc::new(Cell {
-                    scenario: Arc::clone(scenario),
-                    configuration: configuration.clone(),
-                    target: Arc::clone(target),
-                    load: Arc::from(format!("sessions={}", self.sessions)),
-                    resources: Arc::clone(resources),
-                    // 0 is the unit of the whole run.
-                    units: 1 + cells.len() as u64 * (u64::from(self.repeats) + 1),
-                    repeats: self.repeats,
-                    sessions: self.sessions,
-                }));
+                for target in targets {
+                    for &sessions in &self.sessions {
+                        cells.push(Arc::new(Cell {
+                            scenario: Arc::clone(scenario),
+                            configuration: configuration.clone(),
+                            target: Arc::clone(target),
+                            suffix: self.suffix(targets, target, sessions),
+                            load: Arc::from(format!("sessions={sessions}")),
+                            resources: Arc::clone(resources),
+                            units,
+                            repeats,
+                            sessions,
+                        }));
+                        units += u64::from(repeats) + 1;
+                    }
+                }
             }
         }
-        cells
+        Ok(cells)
+    }
+
+    /// What tells cells of one scenario and configuration apart, where they are several.
+    fn suffix(&self, targets: &[Arc<Target>], target: &Target, sessions: usize) -> Arc<str> {
+        let mut suffix = String::new();
+        if targets.len() > 1 {
+            suffix.push('@');
+            suffix.push_str(&target.name);
+        }
+        if self.sessions.len() > 1 {
+            suffix.push_str(&format!("@sessions={sessions}"));
+        }
+        Arc::from(suffix)
+    }
+
+    /// In which order their conversations are run. An order that was drawn is noted.
+    pub(super) fn rounds(&self, cells: &[Arc<Cell>], settings: &mut Settings) -> Vec<Round> {
+        let sizes: Vec<Size> = cells
+            .iter()
+            .map(|cell| Size {
+                repeats: cell.repeats,
+                sessions: cell.sessions,
+            })
+            .collect();
+        let rounds = load::rounds(self.order, &sizes, self.seed);
+        if self.order == Order::Shuffled {
+            let shown = rounds.iter().map(|round| {
+                let name = cells[round.cell].name();
+                match round.repeats.as_slice() {
+                    [first, .., last] => format!("{name}/{first}-{last}"),
+                    [only] => format!("{name}/{only}"),
+                    [] => name,
+                }
+            });
+            settings.drawn("schedule", "order", shown.collect::<Vec<_>>());
+        }
+        rounds
     }
 
     /// What is known of the run before its first request.
@@ -96,16 +199,12 @@ impl Planned {
         &self,
         given: &Arguments,
         mut settings: Settings,
-        target: &Target,
+        targets: &[Arc<Target>],
     ) -> Manifest {
         settings.note("no-text", given.no_text, given.no_text);
-        settings.note(
-            "config",
-            self.names.clone(),
-            !given.configurations.names.is_empty(),
-        );
         let mut manifest = Manifest::begin(self.seed, &self.nonce.to_string());
         manifest.settings = settings.into_map();
+        manifest.plan_sha256 = self.plan.as_ref().map(|plan| plan.digest);
         manifest.scenarios = self
             .scenarios
             .iter()
@@ -115,7 +214,7 @@ impl Planned {
                 sha256: scenario.digest,
             })
             .collect();
-        let mut known = std::collections::BTreeSet::new();
+        let mut known = BTreeSet::new();
         let all = self
             .chosen
             .iter()
@@ -128,9 +227,83 @@ impl Planned {
                 options: serde_json::to_value(&configuration.options).unwrap_or_default(),
             })
             .collect();
-        manifest.targets = vec![facts(target)];
+        let order = |name: &Arc<str>| self.names.iter().position(|known| **known == **name);
+        manifest
+            .configurations
+            .sort_by_key(|facts| order(&facts.name));
+        manifest.targets = targets.iter().map(|target| facts(target)).collect();
         manifest
     }
+}
+
+fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
+    let mut replies = scenarios.iter().map(|scenario| scenario.replies);
+    replies.any(|replies| replies == Replies::Live)
+}
+
+/// For every scenario, the configurations of these names and their resources.
+fn chosen(
+    given: &Arguments,
+    scenarios: &[Arc<Scenario>],
+    names: &[String],
+) -> Result<Vec<(Vec<Configuration>, Arc<dyn Resources>)>, Failure> {
+    let mut chosen = Vec::new();
+    for scenario in scenarios {
+        let find = |name: &String| given.configurations.find(name, scenario);
+        let found: Vec<Configuration> = names.iter().map(find).collect::<Result<_, _>>()?;
+        let files = resources::Files::read(scenario, &found, &given.configurations)?;
+        let files: Arc<dyn Resources> = Arc::new(files);
+        chosen.push((found, files));
+    }
+    Ok(chosen)
+}
+
+/// A target as it was written; shown without what could be a key.
+#[derive(Clone)]
+struct Written(String);
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(PublicUrl::new(&self.0).as_str())
+    }
+}
+
+impl FromStr for Written {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+fn targets(given: &Arguments, settings: &mut Settings) -> Result<Vec<String>, Failure> {
+    let flag: Vec<Written> = given.aim.target.iter().cloned().map(Written).collect();
+    let default = vec![Written(EMBEDDED.to_owned())];
+    let targets = settings.list("target", &flag, default)?;
+    Ok(targets.into_iter().map(|Written(target)| target).collect())
+}
+
+/// The profile of the embedded server; one that a plan names and nobody knows is
+/// shown where it stands.
+fn profile(
+    given: &Arguments,
+    plan: Option<&Plan>,
+    settings: &mut Settings,
+) -> Result<&'static Profile, Failure> {
+    let usual = PROFILES[0].name.to_owned();
+    let name = settings.resolve("profile", given.aim.profile.clone(), usual)?;
+    serve::profile(&name).map_err(|failure| match plan {
+        Some(plan) if plan.setting("profile").contains(&name) => {
+            let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+            let near = nearest(&name, known.iter().copied());
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known: {}", known.join(", ")),
+            };
+            Failure::input(plan.error("profile", 0, "is no profile", help))
+        }
+        _ => failure,
+    })
 }
 
 fn facts(target: &Target) -> TargetFacts {
@@ -173,18 +346,15 @@ fn entropy() -> u64 {
     RandomState::new().hash_one("nonce of a run")
 }
 
-/// The folder that was given, or one named by the run's start and scenario.
-pub(super) fn folder(
-    given: &Arguments,
-    scenarios: &[Arc<Scenario>],
-    manifest: &Manifest,
-) -> PathBuf {
+/// The folder that was given, or one named by the run's start and its plan or scenario.
+pub(super) fn folder(given: &Arguments, planned: &Planned, manifest: &Manifest) -> PathBuf {
     if let Some(dir) = &given.out {
         return dir.clone();
     }
-    let what = match scenarios {
-        [only] => only.name.to_string(),
-        several => format!("{}-scenarios", several.len()),
+    let what = match (&planned.plan, planned.scenarios.as_slice()) {
+        (Some(plan), _) => plan.name.to_string(),
+        (None, [only]) => only.name.to_string(),
+        (None, several) => format!("{}-scenarios", several.len()),
     };
     PathBuf::from("reports").join(format!("{}-{what}", manifest.started.compact()))
 }

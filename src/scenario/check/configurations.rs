@@ -48,7 +48,7 @@ fn value<T: Clone>(at: Option<&At<T>>) -> Option<T> {
 }
 
 impl Check {
-    pub(super) fn configurations(
+    pub(in crate::scenario) fn configurations(
         &mut self,
         entries: &Entries<At<ConfigurationFile>>,
     ) -> Result<BTreeMap<String, ConfigurationSpec>, ScenarioError> {
@@ -198,7 +198,10 @@ impl Check {
     }
 
     /// The name in a `configuration` step.
-    pub(super) fn known_configuration(&self, at: &At<String>) -> Result<(), ScenarioError> {
+    pub(in crate::scenario) fn known_configuration(
+        &self,
+        at: &At<String>,
+    ) -> Result<(), ScenarioError> {
         if self.configurations.contains(&at.value) {
             return Ok(());
         }

@@ -38,8 +38,8 @@ use world::World;
 const START: &str = "2026-10-16T09:00";
 
 /// Walks a scenario.
-struct Check {
-    texts: Texts,
+pub(super) struct Check {
+    pub(super) texts: Texts,
     limits: Limits,
     world: World,
     /// Names that `configuration` steps may use, beside the built-in ones.
@@ -54,12 +54,7 @@ pub(super) fn scenario(
     files: Files,
     limits: Limits,
 ) -> Result<Scenario, ScenarioError> {
-    let mut check = Check {
-        texts: Texts::new(source, files, limits),
-        limits,
-        world: World::default(),
-        configurations: Vec::new(),
-    };
+    let mut check = Check::new(source, files, limits);
     let name = check.name(&file.scenario, "`scenario`")?;
     let group = file.group.as_ref();
     let group = group.map_or_else(|| Ok(Arc::from("")), |group| check.name(group, "`group`"))?;
@@ -99,12 +94,22 @@ pub(super) fn scenario(
 }
 
 impl Check {
-    fn error(&self, place: &Range<usize>, mistake: Mistake) -> ScenarioError {
+    /// Nothing checked yet.
+    pub(super) fn new(source: Source, files: Files, limits: Limits) -> Self {
+        Self {
+            texts: Texts::new(source, files, limits),
+            limits,
+            world: World::default(),
+            configurations: Vec::new(),
+        }
+    }
+
+    pub(super) fn error(&self, place: &Range<usize>, mistake: Mistake) -> ScenarioError {
         self.texts.error(place, mistake)
     }
 
     /// A name of the writer's own: it becomes part of tables and file names.
-    fn name(&self, at: &At<String>, what: &str) -> Result<Arc<str>, ScenarioError> {
+    pub(super) fn name(&self, at: &At<String>, what: &str) -> Result<Arc<str>, ScenarioError> {
         let name = at.value.as_str();
         let said = if name.trim().is_empty() {
             "is empty"
@@ -124,7 +129,7 @@ impl Check {
     }
 
     /// A string that must not be empty.
-    fn filled(&self, at: &At<String>, what: &str) -> Result<Arc<str>, ScenarioError> {
+    pub(super) fn filled(&self, at: &At<String>, what: &str) -> Result<Arc<str>, ScenarioError> {
         if at.value.trim().is_empty() {
             return Err(self.error(&at.place, Mistake::value(what, "is empty")));
         }

@@ -33,6 +33,16 @@ pub struct LoadOptions {
 /// [`ScenarioError`] that says what is wrong and, within the file, where.
 pub fn load(path: &Path, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
     let limits = Limits::default();
+    let text = text_of(path, limits.scenario)?;
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy();
+    checked(path, &name, &text, folder_of(path), *options, limits)
+}
+
+/// The text of a scenario or plan file of at most `limit` bytes.
+pub(super) fn text_of(path: &Path, limit: u64) -> Result<String, ScenarioError> {
     let failed = |source| ScenarioError::Read {
         path: path.to_owned(),
         source,
@@ -40,28 +50,27 @@ pub fn load(path: &Path, options: &LoadOptions) -> Result<Scenario, ScenarioErro
     if path.is_dir() {
         return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
     }
-    let bytes = read_at_most(path, limits.scenario).map_err(|error| match error.kind() {
+    let bytes = read_at_most(path, limit).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => failed(io::Error::other(format!(
             "it is too large: the limit is {}",
-            size(limits.scenario)
+            size(limit)
         ))),
         _ => failed(error),
     })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         failed(io::Error::new(
             io::ErrorKind::InvalidData,
             error.utf8_error(),
         ))
-    })?;
-    let folder = match path.parent() {
+    })
+}
+
+/// The folder that a file's own names are relative to.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
-    };
-    let name = path
-        .file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy();
-    checked(path, &name, &text, folder, *options, limits)
+    }
 }
 
 /// Checks a scenario that is already in memory. `name` is what messages call it;
@@ -106,6 +115,9 @@ fn checked(
     let files = Files::new(folder, options.outside_folder, limits, text.as_bytes());
     check::scenario(path, &file, source, files, limits)
 }
+
+#[cfg(test)]
+pub(super) use tests::shown;
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ fn parsed(text: &str) -> Result<Scenario, ScenarioError> {
 }
 
 /// What a terminal without colours shows of the error.
-fn shown(error: &ScenarioError) -> String {
+pub(in crate::scenario) fn shown(error: &ScenarioError) -> String {
     let mut out = String::new();
     GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
         .with_width(100)

@@ -187,7 +187,7 @@ fn a_missing_file_is_shown() {
        ·                   ╰── there is no such file
      3 │ steps: []
        ╰────
-      help: files are looked for beside the scenario
+      help: files are looked for beside the file that names them
     "#);
 }
 

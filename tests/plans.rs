@@ -1,0 +1,367 @@
+//! Runs plan files with the real binary on the embedded server.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot be set up has to stop"
+)]
+
+use assert_cmd::{Command, cargo::cargo_bin_cmd};
+use prefixbench::record::{BoundRecord, RequestRecord, Run, RunContents, SettingOrigin};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn scenarios() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")
+}
+
+fn harness(dir: &tempfile::TempDir) -> Command {
+    let mut command = cargo_bin_cmd!("prefixbench");
+    command.current_dir(dir).env_clear().env("NO_COLOR", "1");
+    command
+}
+
+/// A folder with a small scenario and a plan of it.
+fn workplace(plan: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let scenario = "scenario: chat\nsystem: {generate: {tokens: 100, seed: 1}}\n\
+                    steps:\n  - user: {text: One.}\n  - user: {text: Two.}\n";
+    fs::write(dir.path().join("chat.yaml"), scenario).expect("scenario");
+    fs::write(dir.path().join("plan.yaml"), plan).expect("plan");
+    dir
+}
+
+fn contents(run: &Path) -> RunContents {
+    Run::read(run)
+        .and_then(Run::contents)
+        .expect("a run that reads")
+}
+
+/// Runs a shipped plan without a report.
+fn shipped(name: &str) -> RunContents {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let plan = scenarios().join("plans").join(format!("{name}.yaml"));
+    harness(&dir)
+        .arg("run")
+        .arg(plan)
+        .args(["--out", "run", "--no-report", "--quiet"])
+        .assert()
+        .success();
+    contents(&dir.path().join("run"))
+}
+
+/// Every record with what was computed of it.
+fn bounded(run: &RunContents) -> Vec<(&RequestRecord, &BoundRecord)> {
+    let of = |record: &RequestRecord| {
+        run.bounds.iter().find(|bound| {
+            (
+                &bound.conversation,
+                bound.turn,
+                bound.request,
+                bound.attempt,
+            ) == (
+                &record.conversation,
+                record.turn,
+                record.request,
+                record.attempt,
+            )
+        })
+    };
+    run.requests
+        .iter()
+        .map(|record| (record, of(record).expect("a bound")))
+        .collect()
+}
+
+#[test]
+fn a_pause_beyond_the_lifetime_leaves_nothing_and_one_within_it_everything() {
+    let run = shipped("s22-idle");
+    assert_eq!(run.requests.len(), 3 * 5);
+    for (record, bound) in bounded(&run) {
+        let at = format!("{} turn {}", record.conversation, record.turn);
+        let read = record.usage.read.map(|tokens| tokens.0);
+        let can = bound.bound.map(|tokens| tokens.0);
+        assert_eq!(read, can, "{at}");
+        match record.turn {
+            1 | 4 => assert_eq!(read, Some(0), "{at}"),
+            _ => assert!(read > Some(1_000), "{at}: {read:?}"),
+        }
+    }
+}
+
+#[test]
+fn more_chats_at_once_than_the_cache_holds_evict_each_other() {
+    let run = shipped("s24-concurrency");
+    let share = |load: &str| {
+        let of = run.requests.iter().filter(|record| &*record.load == load);
+        let sums = of.fold((0, 0), |(read, total), record| {
+            let usage = &record.usage;
+            (
+                read + usage.read.expect("a count").0,
+                total + usage.total.expect("a count").0,
+            )
+        });
+        sums.0 as f64 / sums.1 as f64
+    };
+    let (alone, together) = (share("sessions=1"), share("sessions=8"));
+    assert!(alone > 0.7, "{alone}");
+    assert!(together < alone / 2.0, "{together} of {alone}");
+    for (record, bound) in bounded(&run) {
+        if &*record.load == "sessions=1" {
+            assert_eq!(record.usage.read, bound.bound, "{}", record.conversation);
+        }
+    }
+    let names: std::collections::BTreeSet<&str> = run
+        .requests
+        .iter()
+        .map(|record| &*record.conversation)
+        .collect();
+    assert_eq!(
+        names.len(),
+        2 * 2 * 8,
+        "conversations are told apart by their load"
+    );
+}
+
+#[test]
+fn a_flag_goes_before_the_environment_and_that_before_the_plan() {
+    let dir = workplace(
+        "plan: order\nscenarios: [{file: chat.yaml, weight: 2}]\nconfig: [dev, mine]\n\
+         configurations: {mine: {base: inline}}\nrepeat: 3\nretries: 1\nseed: 9\nmax_tokens: 4\n",
+    );
+    harness(&dir)
+        .args([
+            "run",
+            "plan.yaml",
+            "--out",
+            "run",
+            "--no-report",
+            "--seed",
+            "5",
+        ])
+        .env("PREFIXBENCH_SEED", "6")
+        .env("PREFIXBENCH_REPEAT", "2")
+        .assert()
+        .success();
+    let run = contents(&dir.path().join("run"));
+    let setting = |name: &str| {
+        let setting = &run.manifest.settings[name];
+        (setting.value.clone(), setting.origin)
+    };
+    assert_eq!(setting("seed"), (json!("5"), SettingOrigin::Flag));
+    assert_eq!(setting("repeat"), (json!("2"), SettingOrigin::Env));
+    assert_eq!(setting("retries"), (json!("1"), SettingOrigin::Plan));
+    assert_eq!(
+        setting("config"),
+        (json!(["dev", "mine"]), SettingOrigin::Plan)
+    );
+    assert_eq!(setting("sessions"), (json!(["1"]), SettingOrigin::Default));
+    assert!(run.manifest.plan_sha256.is_some());
+    // Two configurations, twice two conversations by the weight, two turns each.
+    assert_eq!(run.requests.len(), 2 * 4 * 2);
+}
+
+#[test]
+fn a_shuffled_run_interleaves_cells_and_is_repeated_by_its_seed() {
+    let plan = "plan: mixed\nscenarios: [chat.yaml]\nconfig: [dev, inline]\nrepeat: 6\n\
+                order: shuffled\n";
+    let dir = workplace(plan);
+    let schedule = |out: &str, seed: &str| {
+        harness(&dir)
+            .args([
+                "run",
+                "--plan",
+                "plan.yaml",
+                "--out",
+                out,
+                "--no-report",
+                "--seed",
+                seed,
+            ])
+            .assert()
+            .success();
+        let run = contents(&dir.path().join(out));
+        let mut begun: Vec<String> = run
+            .requests
+            .iter()
+            .map(|record| record.conversation.to_string())
+            .collect();
+        begun.dedup();
+        let noted = run.manifest.settings["schedule"].clone();
+        assert_eq!(noted.value, Value::from(begun));
+        assert_eq!(noted.origin, SettingOrigin::Plan);
+        noted.value
+    };
+    let first = schedule("one", "1");
+    assert_eq!(first, schedule("again", "1"));
+    assert_ne!(first, schedule("other", "2"));
+    let text = first.to_string();
+    assert!(
+        text.contains("chat/dev/6") && text.contains("chat/inline/6"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_dry_run_says_what_to_expect_and_sends_nothing() {
+    let dir = workplace(
+        "plan: dry\nscenarios: [chat.yaml]\nconfig: [dev]\nrepeat: 3\nsessions: [1, 4]\n\
+         targets: ['http://127.0.0.1:1/v1']\nmodel: gpt-6.1-sol\nlimits: {usd: 0.00001}\n",
+    );
+    let run = harness(&dir)
+        .args(["run", "plan.yaml", "--dry-run"])
+        .assert()
+        .success();
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stdout), @r#"
+     SCENARIO  CONFIGURATION  TARGET                 SESSIONS  CONVERSATIONS  REQUESTS  PROMPT TOKENS  ACHIEVABLE
+     chat      dev            http://127.0.0.1:1/v1         1              3         6          1,182      32.5 %
+     chat      dev            http://127.0.0.1:1/v1         4              3         6          1,182      32.5 %
+
+    Nothing was sent. 2 cells, 12 requests, 2,364 prompt tokens, at most 192 output tokens.
+    Achievable: what a cache of the target's model (blocks:16 where it is not stated) can return to conversations that begin cold, one at a time.
+    Time: not known: the target's speed is not. Cost: at most 0.00783 USD, with nothing read from a cache and no request sent twice.
+    "#);
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @r#"
+    warning: the run would not begin: up to 0.00783 USD, and the limit is 0.00001
+    "#);
+    assert!(!dir.path().join("reports").exists());
+}
+
+#[test]
+fn a_dry_run_of_the_embedded_server_knows_its_time_and_costs_nothing() {
+    let dir = workplace("plan: dry\nscenarios: [chat.yaml]\nconfig: [dev]\n");
+    let run = harness(&dir)
+        .args(["run", "plan.yaml", "--dry-run"])
+        .assert()
+        .success();
+    let said = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    assert!(
+        said.contains("s on the embedded server. Cost: nothing."),
+        "{said}"
+    );
+    assert!(!dir.path().join("reports").exists());
+}
+
+#[test]
+fn a_run_that_needs_more_than_its_plan_allows_is_not_begun() {
+    let dir =
+        workplace("plan: small\nscenarios: [chat.yaml]\nconfig: [dev]\nlimits: {requests: 1}\n");
+    let run = harness(&dir)
+        .args(["run", "plan.yaml", "--out", "run"])
+        .assert()
+        .code(2)
+        .stdout("");
+    let said = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    assert!(said.contains("2 requests, and the limit is 1"), "{said}");
+    assert!(!dir.path().join("run").exists());
+}
+
+#[test]
+fn what_is_wrong_with_a_plan_is_shown_where_it_stands_and_exits_with_2() {
+    let dir = workplace("plan: wrong\nscenarios: [chat.yaml]\nembedded: {profile: vlm}\n");
+    let run = harness(&dir)
+        .args(["run", "plan.yaml", "--out", "run"])
+        .assert()
+        .code(2)
+        .stdout("");
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @r#"
+    scenario::value
+
+      × `profile` is no profile
+       ╭─[plan.yaml:3:21]
+     2 │ scenarios: [chat.yaml]
+     3 │ embedded: {profile: vlm}
+       ·                     ─┬─
+       ·                      ╰── here
+       ╰────
+      help: did you mean `vllm`?
+    "#);
+    let run = harness(&dir)
+        .args(["run", "chat.yaml", "plan.yaml", "--out", "run"])
+        .assert()
+        .code(2);
+    let said = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    assert!(
+        said.contains("`plan.yaml` is a plan among scenarios"),
+        "{said}"
+    );
+    assert!(!dir.path().join("run").exists());
+}
+
+#[test]
+fn two_targets_and_their_records_are_told_apart() {
+    let dir = workplace("plan: two\nscenarios: [chat.yaml]\nconfig: [dev]\n");
+    let server = tokio::runtime::Runtime::new().expect("a runtime");
+    let handle = server
+        .block_on(prefixbench::server::Server::start(
+            prefixbench::server::Options::default(),
+        ))
+        .expect("a server");
+    let plan = format!(
+        "plan: two\nscenarios: [chat.yaml]\nconfig: [dev]\ncache_model: blocks:16\n\
+         targets: [embedded, '{}']\n",
+        handle.url()
+    );
+    fs::write(dir.path().join("plan.yaml"), plan).expect("plan");
+    harness(&dir)
+        .args(["run", "plan.yaml", "--out", "run", "--quiet"])
+        .assert()
+        .success();
+    let run = contents(&dir.path().join("run"));
+    let targets: Vec<&str> = run
+        .manifest
+        .targets
+        .iter()
+        .map(|facts| &*facts.name)
+        .collect();
+    assert_eq!(targets.len(), 2);
+    for target in targets {
+        let of = run
+            .requests
+            .iter()
+            .filter(|record| &*record.target == target);
+        assert_eq!(of.count(), 2, "{target}");
+    }
+    server.block_on(handle.shutdown());
+}
+
+#[test]
+fn a_fleet_loses_what_it_spreads_over_servers() {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let run = harness(&dir)
+        .arg("predict")
+        .arg(scenarios().join("plans/s23-routing.yaml"))
+        .args(["--format", "jsonl"])
+        .assert()
+        .success();
+    let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    let read = |routing: &str, configuration: &str| {
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"));
+        let mut of = lines.filter(|line: &Value| {
+            line["routing"] == routing && line["configuration"] == configuration
+        });
+        let line = of.next().expect("a line of this routing");
+        assert_eq!(line["replicas"].as_array().map(Vec::len), Some(4));
+        line["total"]["bound_tokens"].as_u64().expect("a number")
+    };
+    for configuration in ["dev", "append-only"] {
+        let sticky = read("sticky", configuration);
+        assert!(sticky > 2 * read("round-robin", configuration), "{text}");
+        assert_eq!(sticky, read("prefix", configuration), "{text}");
+    }
+}
+
+#[test]
+fn a_plan_is_checked_and_its_schema_printed() {
+    let dir = workplace("plan: fine\nscenarios: [chat.yaml]\n");
+    harness(&dir)
+        .args(["check", "plan.yaml", "chat.yaml"])
+        .assert()
+        .success()
+        .stdout("plan.yaml: ok, plan `fine`, 1 scenario\nchat.yaml: ok, `chat`, 2 steps\n");
+    let run = harness(&dir).args(["schema", "--plan"]).assert().success();
+    let schema: Value = serde_json::from_slice(&run.get_output().stdout).expect("JSON");
+    assert_eq!(schema["title"], "prefixbench plan");
+}
