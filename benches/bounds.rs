@@ -47,7 +47,7 @@ fn recorded(turns: usize, encoder: &SharedEncoder) -> Recorded {
         let texts: Vec<_> = texts.collect();
         let shown = texts
             .iter()
-            .map(|(role, text)| TemplateMessage { role, text });
+            .map(|(role, text)| TemplateMessage::text(role, text));
         recorded
             .prompts
             .push(encoder.prompt(&shown.collect::<Vec<_>>()));

@@ -1,6 +1,6 @@
 //! What the benches share: a long conversation, its requests and their records.
 
-use prefixbench::chat::{Digest, Family, Text, Usage, UsageOrigin};
+use prefixbench::chat::{Digest, Family, Usage, UsageOrigin};
 use prefixbench::context::Configuration;
 use prefixbench::conversation::{
     Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Reply, Shipped,
@@ -142,7 +142,8 @@ pub(crate) fn record(pending: &Pending, body: &Body, at: u64) -> RequestRecord {
         nonce: name("0 0 0 0 0 0 0 0"),
         scenario_ms: pending.scenario_ms,
         prompt: body.messages.iter().map(RecordedMessage::from).collect(),
-        output_sha256: Some(Digest::of(Text::from("answer").as_bytes())),
+        output_sha256: Some(Digest::of(b"answer")),
+        output_ids: None,
         finish: Some("stop".to_owned()),
         served_by: None,
     }

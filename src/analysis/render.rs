@@ -80,17 +80,15 @@ impl<'a> Renderer<'a> {
             let count = usize::try_from(tokens?.0).ok()?;
             Some(count.min(MOST_OUTPUT))
         };
-        let mut ids = match &record.output_ids {
-            Some(ids) => ids.to_vec(),
-            None => {
-                let reasoning = count(record.usage.reasoning).unwrap_or(0);
-                let mut ids = vec![UNKNOWN; reasoning];
-                let text = record.output_sha256.and_then(|hash| self.spans.text(hash));
-                if let Some((text, encoder)) = text.zip(self.encoder) {
-                    ids.extend(encoder.output(text));
-                }
-                ids
+        let mut ids = if let Some(ids) = &record.output_ids {
+            ids.to_vec()
+        } else {
+            let mut ids = vec![UNKNOWN; count(record.usage.reasoning).unwrap_or(0)];
+            let text = record.output_sha256.and_then(|hash| self.spans.text(hash));
+            if let Some((text, encoder)) = text.zip(self.encoder) {
+                ids.extend(encoder.output(text));
             }
+            ids
         };
         if let Some(counted) = count(record.usage.output) {
             ids.resize(counted, UNKNOWN);

@@ -82,6 +82,22 @@ impl Process {
         )
     }
 
+    /// Gives a process that closed its output a moment to end by itself, so that
+    /// its exit status can be told; one that does not is not waited for.
+    fn let_end(&mut self) {
+        drop(self.requests.take());
+        for _ in 0..100 {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the conversation cannot go on anyway"
+            )]
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     fn ended(&mut self) -> String {
         let how = match self.child.try_wait() {
             Ok(Some(status)) => format!("ended ({status})"),
@@ -112,8 +128,7 @@ impl Builder for Process {
                 ))
             }
             Err(RecvTimeoutError::Disconnected) => {
-                // The last words travel on another pipe; the exit status comes when both are read.
-                let _status = self.child.wait();
+                self.let_end();
                 Err(self.ended())
             }
         }
@@ -212,6 +227,12 @@ mod tests {
         let mut builder =
             Process::start(&command, Path::new(""), Duration::from_millis(50)).unwrap();
         assert!(builder.ask("one").unwrap_err().contains("did not answer"));
+    }
+
+    #[test]
+    fn a_builder_that_closes_its_output_and_stays_is_not_waited_for() {
+        let mut builder = shell("read line; exec sleep 600 > /dev/null");
+        assert_eq!(builder.ask("one"), Err("closed its output".to_owned()));
     }
 
     #[test]

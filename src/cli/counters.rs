@@ -92,7 +92,7 @@ fn sum(text: &str, name: &str) -> Option<u64> {
             clippy::cast_sign_loss,
             reason = "counters are whole, not negative and below 2^53"
         )]
-        let value = (value >= 0.0 && value < 9e15).then_some(value as u64);
+        let value = (0.0..9e15).contains(&value).then_some(value as u64);
         value
     });
     values.fold(None, |sum, value| Some(sum.unwrap_or(0) + value))

@@ -26,7 +26,7 @@ const LISTED: usize = 8;
 #[derive(clap::Args)]
 #[group(id = "fleet")]
 #[command(next_help_heading = "Fleet")]
-pub(super) struct Arguments {
+pub(super) struct FleetArguments {
     /// Play so many copies of every scenario at once, turn by turn [default: 1]
     #[arg(long, value_name = "M")]
     sessions: Option<NonZeroUsize>,
@@ -92,7 +92,7 @@ impl From<&Replica> for Counts {
     }
 }
 
-impl Arguments {
+impl FleetArguments {
     /// Whether any of them was given.
     pub(super) fn asked_for(&self) -> bool {
         self.sessions.is_some()
@@ -171,7 +171,7 @@ impl Arguments {
 
 /// Plays every configuration on a fleet of its own and prints what came of it.
 pub(super) fn run(
-    arguments: &Arguments,
+    arguments: &FleetArguments,
     played: &Played<'_>,
     jsonl: bool,
 ) -> Result<Exit, Failure> {
@@ -218,7 +218,6 @@ fn play(name: &str, options: &FleetOptions, played: &Played<'_>) -> Result<Fleet
     }
 }
 
-/// The prompt as tokens; the encoder remembers each distinct message.
 /// A message's text, and what the stretches of it are.
 fn pieces(message: &PlacedMessage) -> (String, Vec<Piece>) {
     let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
@@ -237,6 +236,7 @@ fn pieces(message: &PlacedMessage) -> (String, Vec<Piece>) {
     (text, pieces)
 }
 
+/// The prompt as tokens; the encoder remembers each distinct message.
 fn encoded(
     conversation: usize,
     rendered: &Rendered,

@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::context::{registry, strategy};
+use crate::context::{keeps, registry, strategy};
 use comfy_table::{ContentArrangement, Table, presets};
 use std::path::PathBuf;
 
@@ -50,11 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             output::data(&super::targets::listing(arguments.targets.as_deref())?)?;
             return Ok(Exit::Done);
         }
-        What::Configurations => pairs(
-            strategy::STRATEGIES
-                .iter()
-                .map(|kind| (kind.name, kind.about)),
-        ),
+        What::Configurations => configurations(),
         What::Dialects => pairs(
             crate::provider::DIALECTS
                 .iter()
@@ -86,6 +82,21 @@ fn pairs<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Listing {
         rows: entries
             .map(|(name, about)| vec![name.to_owned(), about.to_owned()])
             .collect(),
+    }
+}
+
+fn configurations() -> Listing {
+    let row = |kind: &strategy::StrategyKind| {
+        let keeps = keeps::keeps(kind.name).map(keeps::Keeps::shown);
+        vec![
+            kind.name.to_owned(),
+            keeps.unwrap_or_default(),
+            kind.about.to_owned(),
+        ]
+    };
+    Listing {
+        header: &["NAME", "KEEPS ALL FACTS", "WHAT IT IS"],
+        rows: strategy::STRATEGIES.iter().map(row).collect(),
     }
 }
 

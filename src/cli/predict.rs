@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     form: Form,
 
     #[command(flatten)]
-    fleet: fleet::Arguments,
+    fleet: fleet::FleetArguments,
 
     /// How the cache works (see `list cache-models`) [default: the plan's, else blocks:16]
     #[arg(long, value_name = "MODEL")]
@@ -136,7 +136,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<Exit, Failure> {
         Some(plan) => arguments.fleet.following(plan),
         None => vec![arguments.fleet],
     };
-    if fleets.iter().any(fleet::Arguments::asked_for) {
+    if fleets.iter().any(fleet::FleetArguments::asked_for) {
         let played = fleet::Played {
             scenarios: &scenarios,
             configurations: &arguments.configurations,

@@ -9,7 +9,7 @@ use crate::chat::Family;
 use crate::load::{Engine, Key, Secret, Target};
 use crate::provider::Dialect;
 use crate::record::PublicUrl;
-use crate::transport::Client;
+use crate::transport::{Client, Header};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(super) struct Aim {
     pub(super) wire: Option<String>,
 
     /// Environment variable that holds the key [default: the target's own, else
-    /// PREFIXBENCH_API_KEY]
+    /// `PREFIXBENCH_API_KEY`]
     #[arg(long, value_name = "NAME")]
     pub(super) key_env: Option<String>,
 
@@ -55,7 +55,7 @@ pub(super) struct Aim {
     #[arg(long, value_name = "SECONDS")]
     pub(super) lifetime: Option<u64>,
 
-    /// A local tokenizer.json (with its tokenizer_config.json beside it) to count tokens with
+    /// A local tokenizer.json (with its `tokenizer_config.json` beside it) to count tokens with
     #[arg(long, value_name = "FILE")]
     pub(super) tokenizer: Option<std::path::PathBuf>,
 
@@ -131,7 +131,7 @@ impl Aim {
     /// The embedded server at `url`, whose cache works as `cache`.
     pub(super) fn embedded(
         &self,
-        url: String,
+        url: &str,
         cache: Model,
         lifetime: Option<Duration>,
     ) -> Result<Target, Failure> {
@@ -144,7 +144,7 @@ impl Aim {
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
-            ..Target::at("embedded", &url, dialect)
+            ..Target::at("embedded", url, dialect)
         })
     }
 
@@ -191,6 +191,10 @@ impl Aim {
         target.tools_first =
             target.engine == Engine::Other && dialect.family() != Family::Compatible;
         target.salted = self.isolate_by.salted(target.engine == Engine::Vllm);
+        if target.engine == Engine::LlamaCpp {
+            // It announces to keep a connection and closes it behind a long answer.
+            target.headers.push(Header::plain("connection", "close"));
+        }
         if self.output_ids {
             name_output(&mut target);
         }
@@ -204,19 +208,45 @@ impl Aim {
         Ok(target)
     }
 
-    fn chosen_model(&self, models: Option<&Value>) -> Result<Arc<str>, Failure> {
+    fn chosen_model(&self, models: Result<&Value, &Unlisted>) -> Result<Arc<str>, Failure> {
         if let Some(model) = &self.model {
             return Ok(Arc::from(model.as_str()));
         }
-        let first = models
-            .and_then(|list| list.pointer("/data/0/id"))
-            .and_then(Value::as_str);
-        first.map(Arc::from).ok_or_else(|| {
-            Failure::wrong(
-                "the target does not list its models",
-                "name one with --model; if the server is not up yet, start it first",
-            )
-        })
+        let list = models.map_err(Unlisted::failure)?;
+        let first = list.pointer("/data/0/id").and_then(Value::as_str);
+        first
+            .map(Arc::from)
+            .ok_or_else(|| Unlisted::default().failure())
+    }
+}
+
+/// Why a target's models are not known.
+#[derive(Default)]
+struct Unlisted {
+    /// Nothing that is sent there can succeed.
+    hopeless: bool,
+    reason: Option<String>,
+}
+
+impl Unlisted {
+    fn failure(&self) -> Failure {
+        let reason = self.reason.as_ref().map(|reason| format!(": {reason}"));
+        Failure::new(
+            if self.hopeless {
+                Exit::NoRequestOk
+            } else {
+                Exit::WrongInput
+            },
+            format!(
+                "the target does not list its models{}",
+                reason.unwrap_or_default()
+            ),
+            Some(
+                "name one with --model; if the server is not up yet, start it first; a key is \
+                 taken from the environment variable that --key-env names"
+                    .to_owned(),
+            ),
+        )
     }
 }
 
@@ -249,8 +279,14 @@ pub(super) fn variable(name: &str) -> Option<String> {
 
 pub(super) fn checked_url(url: &str) -> Result<String, Failure> {
     let wrong = |why: &str| {
+        // What stands before an `@` may be a secret, and a URL that does not parse
+        // does not say where that ends.
+        let shown = match reqwest::Url::parse(url) {
+            Err(_) if url.contains('@') => "what --target names".to_owned(),
+            _ => format!("`{}`", PublicUrl::new(url)),
+        };
         Failure::wrong(
-            format!("`{}` is no target: {why}", PublicUrl::new(url)),
+            format!("{shown} is no target: {why}"),
             "a target is a URL with its version part, such as http://127.0.0.1:8000/v1",
         )
     };
@@ -261,6 +297,11 @@ pub(super) fn checked_url(url: &str) -> Result<String, Failure> {
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err(wrong(
             "a key in the URL would end up in records; put it into the environment",
+        ));
+    }
+    if parsed.query().is_some() || parsed.fragment().is_some() {
+        return Err(wrong(
+            "paths are appended to it, so it can have no query; a key in one would end up in records",
         ));
     }
     for end in ["/chat/completions", "/messages", "/responses"] {
@@ -279,14 +320,23 @@ fn name_of(url: &str) -> &str {
     rest.split('/').next().unwrap_or(rest)
 }
 
-/// What `GET /models` says; `None` where the server has no such list.
-async fn listed_models(target: &Target, client: &Client) -> Option<Value> {
+/// What `GET /models` says.
+async fn listed_models(target: &Target, client: &Client) -> Result<Value, Unlisted> {
     let url = format!("{}/models", target.url);
-    client.get(&url, &target.headers()).await.ok()?.json()
+    let replied = client.get(&url, &target.headers()).await;
+    let reply = replied.map_err(|error| Unlisted {
+        hopeless: true,
+        reason: Some(error.to_string()),
+    })?;
+    reply.json().ok_or_else(|| Unlisted {
+        hopeless: matches!(reply.status, 401 | 403),
+        reason: Some(format!("HTTP {} to `GET /models`", reply.status)),
+    })
 }
 
-fn engine(models: Option<&Value>) -> Engine {
+fn engine(models: Result<&Value, &Unlisted>) -> Engine {
     let owner = models
+        .ok()
         .and_then(|list| list.pointer("/data/0/owned_by"))
         .and_then(Value::as_str);
     match owner {
@@ -362,13 +412,16 @@ mod tests {
             ("localhost:8000/v1", "is no target"),
             ("http://user:secret@localhost/v1", "a key in the URL"),
             ("http://localhost/v1/chat/completions", "leave it out"),
+            ("http://localhost/v1?key=secret", "no query"),
+            ("http://user:sec/ret@localhost/v1", "what --target names"),
         ];
         for (url, expected) in cases {
             let said = checked_url(url)
                 .err()
                 .map(|failure| failure.report.to_string());
             assert!(
-                said.as_deref().is_some_and(|said| said.contains(expected)),
+                said.as_deref()
+                    .is_some_and(|said| said.contains(expected) && !said.contains("sec")),
                 "{url}: {said:?}"
             );
         }
@@ -377,5 +430,37 @@ mod tests {
             Some("http://localhost:1/v1")
         );
         assert_eq!(name_of("http://127.0.0.1:8000/v1"), "127.0.0.1:8000");
+    }
+
+    #[test]
+    fn ids_of_answers_are_asked_for_where_a_field_for_it_is_known() {
+        let cases = [
+            (Engine::Vllm, "openai-chat", true),
+            (Engine::Vllm, "anthropic", false),
+            (Engine::Other, "openai-chat", false),
+        ];
+        for (engine, name, asked) in cases {
+            let mut target = Target::at("t", "http://h/v1", crate::provider::find(name).unwrap());
+            target.engine = engine;
+            name_output(&mut target);
+            let field = target.extra.get("return_tokens_as_token_ids");
+            assert_eq!(field.is_some(), asked, "{engine:?} {name}");
+        }
+    }
+
+    #[test]
+    fn a_flag_decides_what_keeps_conversations_apart() {
+        let cases = [
+            (IsolateBy::Auto, [false, true]),
+            (IsolateBy::Salt, [true, true]),
+            (IsolateBy::Nonce, [false, false]),
+        ];
+        for (by, expected) in cases {
+            assert_eq!(
+                [false, true].map(|known| by.salted(known)),
+                expected,
+                "{by:?}"
+            );
+        }
     }
 }

@@ -13,6 +13,7 @@ use super::strategy::{ContextError, Setup, Strategy, StrategyKind};
 use super::view::{Attachment, Chain, Compaction, Link, Note, Purpose, Sample, Subagent, UserTurn};
 use super::{marks, replay, special};
 use crate::chat::{Block, Class, Content, Image, Message, Origin, Prompt, Role, Span, Text};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The strategy's line in the registry.
@@ -25,6 +26,9 @@ pub(super) const KIND: StrategyKind = StrategyKind {
 struct Inline {
     options: Options,
     phrases: Arc<Phrases>,
+    /// Messages as they were written first, with the turns that they are of, by
+    /// their address: nothing is pasted, or copied, twice.
+    written: HashMap<usize, (Arc<UserTurn>, Message)>,
 }
 
 impl Inline {
@@ -32,20 +36,38 @@ impl Inline {
         Self {
             options: setup.options,
             phrases: setup.phrases,
+            written: HashMap::new(),
         }
     }
 
-    fn history(&self, chain: &Chain<'_>) -> Vec<Message> {
+    /// The message of a turn that no summary stands in front of.
+    fn written(&mut self, turn: &Arc<UserTurn>) -> Message {
+        let address = Arc::as_ptr(turn).addr();
+        let phrases = &self.phrases;
+        let (_, message) = self.written.entry(address).or_insert_with(|| {
+            let mut page = Page::new(phrases);
+            page.sources(&turn.sample);
+            (Arc::clone(turn), page.message(turn))
+        });
+        message.clone()
+    }
+
+    fn history(&mut self, chain: &Chain<'_>) -> Vec<Message> {
         let keeps = self.options.reasoning == Some(Reasoning::Keep);
         let mut summary = chain.boundary().map(|(_, compaction)| compaction.as_ref());
         let mut messages = Vec::new();
         for link in chain.visible() {
             match link {
                 Link::User(turn) => {
-                    let mut page = Page::new(&self.phrases);
-                    page.summary(summary.take());
-                    page.sources(&turn.sample);
-                    messages.push(page.message(turn));
+                    messages.push(match summary.take() {
+                        None => self.written(turn),
+                        summary => {
+                            let mut page = Page::new(&self.phrases);
+                            page.summary(summary);
+                            page.sources(&turn.sample);
+                            page.message(turn)
+                        }
+                    });
                     let rounds = replay::rounds_of(chain, turn);
                     messages.extend(replay::rounds(rounds, Text::clone));
                 }

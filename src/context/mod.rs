@@ -14,6 +14,7 @@ mod body;
 pub mod configuration;
 mod external;
 mod inline;
+pub mod keeps;
 pub mod layered;
 mod marks;
 pub mod phrases;

@@ -107,25 +107,13 @@ impl Isolation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::Engine;
-    use serde_json::Map;
     use std::collections::BTreeSet;
 
     fn target(salted: bool) -> Target {
         let dialect = crate::provider::find("openai-chat").unwrap();
         Target {
-            name: Arc::from("here"),
-            url: "http://127.0.0.1:1/v1".to_owned(),
-            dialect,
-            model: Arc::from("tiny"),
-            key: None,
-            extra: Map::new(),
-            wire: dialect.family().wire(),
-            engine: Engine::Other,
             salted,
-            tools_first: false,
-            cache: None,
-            lifetime: None,
+            ..Target::at("here", "http://127.0.0.1:1/v1", dialect)
         }
     }
 

@@ -21,6 +21,8 @@ pub enum ToWriter {
     Take(oneshot::Sender<Vec<Measured>>),
     /// What was computed after a cell.
     Bounds(Vec<BoundRecord>),
+    /// Somebody waits until everything told before has been dealt with.
+    Flush(oneshot::Sender<()>),
 }
 
 /// Called for every record, on the writer's thread.
@@ -60,6 +62,15 @@ impl Writer {
             return Vec::new();
         }
         receive.await.unwrap_or_default()
+    }
+
+    /// Returns when every record sent before has been written and told of; at
+    /// once where the writer is gone.
+    pub async fn flush(&self) {
+        let (send, receive) = oneshot::channel();
+        if self.send.send(ToWriter::Flush(send)).await.is_ok() {
+            let _gone = receive.await;
+        }
     }
 
     /// Writes what was computed after a cell.
@@ -106,6 +117,9 @@ impl Work {
             match told {
                 ToWriter::Take(reply) => {
                     let _nobody_waits = reply.send(std::mem::take(&mut kept));
+                }
+                ToWriter::Flush(reply) => {
+                    let _nobody_waits = reply.send(());
                 }
                 ToWriter::Measured(measured) if failed.is_none() => {
                     failed = self.write(&measured).err();

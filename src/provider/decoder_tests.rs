@@ -214,3 +214,27 @@ fn who_served_is_told_once() {
         .collect();
     assert_eq!(served, [&ChatEvent::ServedBy("Groq".to_owned())]);
 }
+
+#[test]
+fn the_ids_of_what_was_generated_are_read_where_the_server_names_them() {
+    // As vLLM 0.32 sends them, by `return_tokens_as_token_ids` and by `return_token_ids`.
+    let stream = concat!(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},",
+        "\"logprobs\":null,\"finish_reason\":null}],\"prompt_token_ids\":null}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"The\"},\"logprobs\":{\"content\":[",
+        "{\"token\":\"token_id:1716\",\"logprob\":0.0,\"bytes\":[84,104,101],\"top_logprobs\":[]}]},",
+        "\"finish_reason\":null,\"token_ids\":null}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" cache holds\"},\"token_ids\":[1701,7651],",
+        "\"finish_reason\":\"length\",\"stop_reason\":null}]}\n\n",
+        "data: [DONE]\n\n"
+    );
+    let read = answer("openai-chat", stream);
+    assert_eq!(read.output_ids.as_deref(), Some(&[1716, 1701, 7651][..]));
+    assert_eq!(read.text.as_deref(), Some("The cache holds"));
+    // Ordinary log probabilities name no ids.
+    let words = concat!(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"The\"},\"logprobs\":{\"content\":[",
+        "{\"token\":\"The\",\"logprob\":0.0}]},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+    );
+    assert_eq!(answer("openai-chat", words).output_ids, None);
+}

@@ -58,10 +58,13 @@ pub(super) fn columns(results: &Results) -> Vec<Column> {
     columns.push(column("breaks", 3, &|total| {
         grouped(breaks(results, total).map(|found| found.breaks).sum())
     }));
-    columns.push(Column {
-        number: false,
-        ..column("main break", 3, &|total| main_break(results, total))
-    });
+    let mut main = column("main break", 3, &|total| main_break(results, total));
+    main.number = false;
+    if main.width() > MAIN_BREAK {
+        // The name of a source does not wrap: rather this one than three others.
+        main.expendable = 8;
+    }
+    columns.push(main);
     columns
 }
 

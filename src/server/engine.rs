@@ -7,6 +7,7 @@ use super::refusal::Refusal;
 use super::reply::reply;
 use crate::cache::{Cache, Handle, Model, Query};
 use crate::tokens::{ChatMl, EncodedPrompt, O200k, SharedEncoder, TemplateMessage, embedded};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -32,7 +33,9 @@ pub struct Stats {
 
 #[derive(Debug)]
 struct State {
-    cache: Cache,
+    /// By the model that was asked for: where any name is taken, each stands
+    /// for an engine of its own.
+    caches: HashMap<Arc<str>, Cache>,
     stats: Stats,
 }
 
@@ -41,6 +44,8 @@ pub(super) struct Engine {
     pub(super) profile: &'static Profile,
     pub(super) context: usize,
     pub(super) speed: Speed,
+    model: Model,
+    lifetime: Option<Duration>,
     encoder: SharedEncoder,
     seed: u64,
     reply_tokens: u32,
@@ -67,6 +72,7 @@ pub(super) struct Job {
 /// A running request's hold on the cache, given back at its end or when dropped.
 pub(super) struct Ticket {
     engine: Arc<Engine>,
+    model: Arc<str>,
     handle: Option<Handle>,
     /// What will have been generated, the stop token included.
     output: Vec<u32>,
@@ -109,8 +115,10 @@ impl Engine {
             reply_tokens: options.reply_tokens.max(1),
             started: Instant::now(),
             skew_ms: AtomicI64::new(0),
+            model,
+            lifetime,
             state: Mutex::new(State {
-                cache: Cache::new(&model, lifetime),
+                caches: HashMap::new(),
                 stats: Stats::default(),
             }),
         }
@@ -158,8 +166,13 @@ impl Engine {
             at_ms: self.now_ms(),
         };
         let mut state = self.lock();
-        state.cache.trim(MOST_TOKENS);
-        let admitted = state.cache.admit(&query);
+        let model: Arc<str> = Arc::from(ask.model.as_deref().unwrap_or_default());
+        let cache = state
+            .caches
+            .entry(Arc::clone(&model))
+            .or_insert_with(|| Cache::new(&self.model, self.lifetime));
+        cache.trim(MOST_TOKENS);
+        let admitted = cache.admit(&query);
         let prompt = ids.len() as u64;
         state.stats.requests += 1;
         state.stats.running += 1;
@@ -176,6 +189,7 @@ impl Engine {
             per_token: self.speed.per_token(),
             ticket: Ticket {
                 engine: Arc::clone(self),
+                model,
                 handle: Some(admitted.handle),
                 output,
                 generated: 0,
@@ -234,7 +248,12 @@ impl Engine {
     }
 
     pub(super) fn reset(&self) -> bool {
-        self.lock().cache.reset()
+        let mut state = self.lock();
+        let idle = state.stats.running == 0;
+        if idle {
+            state.caches.clear();
+        }
+        idle
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -242,7 +261,7 @@ impl Engine {
     }
 
     pub(super) fn cache_model(&self) -> Model {
-        self.lock().cache.model().clone()
+        self.model.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -274,7 +293,9 @@ impl Ticket {
             return;
         };
         let mut state = self.engine.lock();
-        state.cache.finish(handle, &self.output[..self.generated]);
+        if let Some(cache) = state.caches.get_mut(&self.model) {
+            cache.finish(handle, &self.output[..self.generated]);
+        }
         state.stats.running -= 1;
         state.stats.output_tokens += self.generated as u64;
     }

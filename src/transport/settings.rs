@@ -62,6 +62,23 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Gives an answer up after `silence` without a sign of life, in whatever
+    /// phase; the other limits stay, but never stand in the way of it.
+    #[must_use]
+    pub fn giving_up_after(self, silence: Duration) -> Self {
+        Self {
+            connect: self.connect.min(silence),
+            headers: silence,
+            first_byte: silence,
+            idle: silence,
+            total: self.total.max(silence.saturating_mul(3)),
+            call: self.call.min(silence),
+            ..self
+        }
+    }
+}
+
 /// A client that cannot be built.
 #[derive(Debug, Error)]
 pub enum ClientError {

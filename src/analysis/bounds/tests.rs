@@ -126,6 +126,26 @@ fn what_was_generated_counts_less_its_last_token() {
 }
 
 #[test]
+fn ids_that_the_server_named_go_before_its_text_and_reasoning_matches_nothing() {
+    let said = conversation();
+    let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+    let mut spans = store(&said);
+    spans.insert(Text::from("yes"));
+    records[0].output_sha256 = Some(Text::from("yes").digest());
+    records[0].usage.output = Some(Tokens(4));
+    let mut eligible = |change: &dyn Fn(&mut RequestRecord)| {
+        change(&mut records[0]);
+        pair(&play(&target("blocks:1"), &records, &spans)[1]).0
+    };
+    let ids = |text: &str| Some(text.chars().map(u32::from).collect::<Arc<[u32]>>());
+    assert_eq!(eligible(&|first| first.output_ids = ids("yet.")), Some(16));
+    assert_eq!(eligible(&|first| first.output_ids = ids("yes.")), Some(17));
+    assert_eq!(eligible(&|first| first.output_ids = None), Some(17));
+    let reasoned = eligible(&|first| first.usage.reasoning = Some(Tokens(1)));
+    assert_eq!(reasoned, Some(14), "reasoning stands in front of the text");
+}
+
+#[test]
 fn a_request_that_has_not_ended_has_no_output_yet() {
     let said = conversation();
     let mut records = [sent(&said[0], 1), sent(&said[1], 2)];

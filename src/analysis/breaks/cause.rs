@@ -31,6 +31,17 @@ const CLOCK_SOURCES: &[&str] = &[
     "tool_runtime.agent_temporal_instructions",
 ];
 
+/// Beginnings of the sources that come with a message.
+const CARRIED: &[&str] = &[
+    "notes/",
+    "urls/",
+    "tabs/",
+    "selections/",
+    "tags/",
+    "folders/",
+    "images/",
+];
+
 /// What is said or done in a conversation, as against what a source puts into it.
 const SPOKEN: &[&str] = &[
     Origin::USER,
@@ -45,7 +56,7 @@ const SPOKEN: &[&str] = &[
 /// turn; of several that fit equally the last one.
 ///
 /// Without such a step it is what is known of the place: `first request` of a
-/// conversation, `library grew`, `time passed`, `memory moved` where a source's
+/// conversation, `library grew`, `library changed` where one of its items did, `time passed`, `memory moved` where a source's
 /// text stood in front of what is there now, `subagent` behind a helper's prompt,
 /// `history`, or `memory changed` where a source changed and nobody said why.
 pub fn cause(
@@ -98,7 +109,12 @@ fn without_step(
     if first_request {
         "first request".to_owned()
     } else if layer(origin) == Some("L2") {
-        "library grew".to_owned()
+        let rewritten = displaced.and_then(layer) == Some("L2");
+        if rewritten {
+            "library changed".to_owned()
+        } else {
+            "library grew".to_owned()
+        }
     } else if follows_clock {
         "time passed".to_owned()
     } else if spoken(origin) {
@@ -106,11 +122,21 @@ fn without_step(
             Some(moved) => format!("{} moved", source(moved)),
             None => "history".to_owned(),
         }
+    } else if let Some(moved) =
+        displaced.filter(|earlier| carried(origin) && !carried(earlier) && !spoken(earlier))
+    {
+        format!("{} moved", source(moved))
     } else if helper(origin) || displaced.is_some_and(helper) {
         "subagent".to_owned()
     } else {
         format!("{} changed", source(origin))
     }
+}
+
+/// Whether `origin` is attached to a message.
+fn carried(origin: &str) -> bool {
+    let attached = |beginning: &&str| source(origin).starts_with(beginning);
+    CARRIED.iter().any(|beginning| attached(&beginning))
 }
 
 /// Whether `origin` is part of the conversation itself.
@@ -196,9 +222,13 @@ mod tests {
             ("tool_runtime.web_search", None, &["wait 26h"], "wait 26h"),
             ("user", Some("memory"), &[], "memory moved"),
             ("user", Some("memory"), &["memory off"], "memory off"),
+            ("notes/a.md", Some("memory"), &[], "memory moved"),
+            ("notes/a.md", Some("notes/b.md"), &[], "notes/a.md changed"),
             ("user", Some("reply"), &[], "history"),
             ("L5/user", Some("L3/notes/a.md"), &[], "notes/a.md moved"),
             ("always_apply_skill.lists", None, &[], "subagent"),
+            ("L2/b.md", Some("L2/b.md"), &[], "library changed"),
+            ("L2/b.md", Some("L1/guidance"), &[], "library grew"),
         ];
         for (origin, displaced, events, expected) in cases {
             let displaced = displaced.map(Origin::from);

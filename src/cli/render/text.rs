@@ -9,7 +9,7 @@ use crate::chat::{Digest, Part, PlacedMessage, PlacedSpan, Role};
 use crate::cli::requests::Rendered;
 use crate::tokens::{Encoder, o200k};
 use crate::units::grouped;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
 /// Longest excerpt of a span, in characters.
@@ -77,7 +77,7 @@ impl Reader {
         rendered: &Rendered,
     ) -> String {
         let now = self.lines(&rendered.body.messages);
-        let changes = changes(&self.before, &now);
+        let (changes, left) = changes(&self.before, &now);
         let mut out = self.head(scenario, configuration, rendered);
         let mut role = None;
         for (line, change) in now.iter().zip(&changes) {
@@ -87,15 +87,11 @@ impl Reader {
             }
             row(&mut out, *change, &line.rest);
         }
-        let kept: HashSet<Digest> = now.iter().map(|line| line.digest).collect();
-        let mut gone = self
-            .before
-            .iter()
-            .filter(|line| !kept.contains(&line.digest));
-        if let Some(first) = gone.next() {
+        if !left.is_empty() {
             let _infallible = writeln!(out, "  [no longer in the request]");
-            row(&mut out, Change::Gone, &first.rest);
-            gone.for_each(|line| row(&mut out, Change::Gone, &line.rest));
+        }
+        for line in left.iter().filter_map(|at| self.before.get(*at)) {
+            row(&mut out, Change::Gone, &line.rest);
         }
         self.before = now;
         out.push('\n');
@@ -163,22 +159,26 @@ fn row(out: &mut String, change: Change, rest: &str) {
     let _infallible = writeln!(out, "  {style}{:<9}{RESET}  {rest}", change.word());
 }
 
-/// What became of each span of `now`.
-fn changes(before: &[Line], now: &[Line]) -> Vec<Change> {
+/// What became of each span of `now`, and which of `before` are left over. A text
+/// that stands several times is matched as often as it was there.
+fn changes(before: &[Line], now: &[Line]) -> (Vec<Change>, Vec<usize>) {
     let same = before
         .iter()
         .zip(now)
         .take_while(|(a, b)| (a.role, a.digest) == (b.role, b.digest))
         .count();
-    let there: HashSet<Digest> = before.iter().map(|line| line.digest).collect();
-    now.iter()
-        .enumerate()
-        .map(|(at, line)| match there.contains(&line.digest) {
-            _ if at < same => Change::Unchanged,
-            true => Change::Moved,
-            false => Change::New,
-        })
-        .collect()
+    let mut there: HashMap<Digest, VecDeque<usize>> = HashMap::new();
+    for (at, line) in before.iter().enumerate().skip(same) {
+        there.entry(line.digest).or_default().push_back(at);
+    }
+    let mut changes = vec![Change::Unchanged; same];
+    changes.extend(now.iter().skip(same).map(|line| {
+        let known = there.get_mut(&line.digest).and_then(VecDeque::pop_front);
+        known.map_or(Change::New, |_| Change::Moved)
+    }));
+    let mut left: Vec<usize> = there.into_values().flatten().collect();
+    left.sort_unstable();
+    (changes, left)
 }
 
 fn excerpt(text: &str) -> String {
@@ -216,8 +216,18 @@ mod tests {
             line(Role::System, "artifacts"),
             line(Role::User, "hi"),
         ];
-        let found = changes(&before, &now);
+        let (found, left) = changes(&before, &now);
         assert_eq!(found, [Change::Unchanged, Change::New, Change::Moved]);
+        assert_eq!(left, [2], "the answer is gone");
+    }
+
+    #[test]
+    fn a_text_that_stands_once_more_is_new() {
+        let before = [line(Role::User, "a"), line(Role::User, "end")];
+        let now = ["a", "end", "b", "end"].map(|text| line(Role::User, text));
+        let (found, left) = changes(&before, &now);
+        assert_eq!(found[2..], [Change::New, Change::New]);
+        assert!(left.is_empty());
     }
 
     #[test]

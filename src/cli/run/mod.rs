@@ -5,6 +5,8 @@ mod dry;
 mod finish;
 mod plan;
 mod progress;
+mod signals;
+mod ways_out;
 
 use super::choice::{Configurations, Files};
 use super::counters::Watch;
@@ -12,7 +14,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
 use super::settings::Settings;
-use super::target::{Aim, no_client, variable};
+use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use crate::load::{
     Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, Writer,
@@ -24,6 +26,7 @@ pub(super) use plan::nonce;
 use plan::{EMBEDDED, Planned};
 use progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,6 +81,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIGITS")]
     nonce: Option<String>,
 
+    /// Seconds without a sign of life after which an answer is given up: until the connection
+    /// stands, until its headers, its first byte, and between any two reads [default: 300]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<NonZeroU64>,
+
     /// Folder of the run [default: reports/DATE-SCENARIO]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -110,10 +118,25 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
             None,
         )
     })?;
-    runtime.block_on(drive(arguments))
+    let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
+    runtime.spawn(signals::watch(stop.clone(), leave.clone()));
+    // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
+    let driven = runtime.spawn(drive(arguments, stop));
+    let ended = runtime.block_on(async {
+        tokio::select! {
+            ended = driven => match ended {
+                Ok(ended) => ended,
+                Err(join) => std::panic::resume_unwind(join.into_panic()),
+            },
+            () = leave.cancelled() => Ok(Exit::Interrupted),
+        }
+    });
+    // Threads that still compute or wait for a builder end with the process.
+    runtime.shutdown_background();
+    ended
 }
 
-async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
+async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit, Failure> {
     let mut settings = Settings::of_process();
     let plan = chosen::plan(&mut arguments, &mut settings)?;
     let planned = Planned::new(&arguments, plan, &mut settings)?;
@@ -121,10 +144,15 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
         return dry::run(&arguments, &planned);
     }
     dry::within_limits(&arguments, &planned)?;
-    let started = Instant::now();
+    let timing = Timing {
+        started: Instant::now(),
+        patience: patience(&arguments, &mut settings)?,
+    };
     let mut places = Vec::new();
     for name in &planned.targets {
-        places.push(Place::find(&arguments, &planned, name, started).await?);
+        let find = Place::find(&arguments, &planned, name, &timing);
+        let found = stop.run_until_cancelled(find).await;
+        places.push(found.unwrap_or_else(|| Err(interrupted_early()))?);
     }
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     let cells = planned.cells(&targets)?;
@@ -132,8 +160,6 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
     let manifest = planned.manifest(&arguments, settings, &targets);
     let dir = plan::folder(&arguments, &planned, &manifest);
     let run = RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)?;
-    let stop = CancellationToken::new();
-    stop_on_signals(&stop);
     let conversations = cells.iter().map(|cell| u64::from(cell.repeats)).sum();
     let progress = Progress::new(conversations, arguments.quiet);
     let told = progress.clone();
@@ -165,6 +191,7 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
         cells: &cells,
         places: &places,
         runners: &runners,
+        writer: &writer,
         progress: &progress,
     };
     let ending = all.run(&mut watches).await;
@@ -184,6 +211,35 @@ async fn drive(mut arguments: Arguments) -> Result<Exit, Failure> {
     exit
 }
 
+/// What all clients of a run have in common.
+struct Timing {
+    /// Stamps count from here.
+    started: Instant,
+    /// How long an answer may be silent.
+    patience: Duration,
+}
+
+impl Timing {
+    fn applied_to(&self, routes: ClientSettings) -> ClientSettings {
+        routes.giving_up_after(self.patience)
+    }
+}
+
+/// How long an answer may be silent.
+fn patience(arguments: &Arguments, settings: &mut Settings) -> Result<Duration, Failure> {
+    let default = NonZeroU64::MIN.saturating_add(299);
+    let seconds = settings.resolve("timeout", arguments.timeout, default)?;
+    Ok(Duration::from_secs(seconds.get()))
+}
+
+fn interrupted_early() -> Failure {
+    Failure::new(
+        Exit::Interrupted,
+        "interrupted before the first request",
+        None,
+    )
+}
+
 /// What is run, in order, and by whom.
 struct Rounds<'a> {
     rounds: &'a [Round],
@@ -191,6 +247,7 @@ struct Rounds<'a> {
     places: &'a [Place],
     /// One for each place.
     runners: &'a [Runner],
+    writer: &'a Writer,
     progress: &'a Progress,
 }
 
@@ -213,6 +270,7 @@ impl Rounds<'_> {
             }
             self.progress.begin(&cell.name());
             let ended = self.runners[place].run(cell, &round.repeats).await;
+            self.writer.flush().await;
             if self.progress.any_ok() {
                 answered.insert(place);
             }
@@ -221,10 +279,14 @@ impl Rounds<'_> {
                 watch.mark(&cell.name()).await;
             }
             match ended {
-                Ok(()) => {}
+                Ok(()) => {
+                    if let Some(lost) = self.progress.lost() {
+                        output::warn(&ways_out::of_lost(&cell.name(), &lost));
+                    }
+                }
                 Err(CellEnd::Stopped) => return Ending::Interrupted,
                 Err(end) => {
-                    output::warn(&format!("{}: {end}", cell.name()));
+                    output::warn(&ways_out::of_end(&cell.name(), &end));
                     if matches!(end, CellEnd::Refused { .. }) && !answered.contains(&place) {
                         hopeless.insert(place);
                     }
@@ -249,7 +311,7 @@ impl Place {
         given: &Arguments,
         planned: &Planned,
         name: &str,
-        started: Instant,
+        timing: &Timing,
     ) -> Result<Self, Failure> {
         let catalogue = prices::catalogue(given.aim.prices.as_deref())?;
         let today = WallTime::now().date();
@@ -263,11 +325,16 @@ impl Place {
                 Some(entry) => entry.client(&variable)?,
                 None => ClientSettings::default(),
             };
-            let client = Client::new(&routes, started).map_err(no_client)?;
+            let client =
+                Client::new(&timing.applied_to(routes), timing.started).map_err(no_client)?;
             let mut target = match &entry {
                 Some(entry) => aim.named(entry, &client).await?,
                 None => aim.remote(name, &client).await?,
             };
+            if planned.live() {
+                // What was generated is sent again as text, which need not tokenise alike.
+                name_output(&mut target);
+            }
             let stated = entry.as_ref().and_then(targets::Entry::prices);
             target.price = prices::of(&target, stated, &catalogue, &today)?;
             return Ok(Self {
@@ -292,8 +359,9 @@ impl Place {
                 None,
             )
         })?;
-        let client = Client::new(&ClientSettings::default(), started).map_err(no_client)?;
-        let mut target = given.aim.embedded(server.url(), cache, lifetime)?;
+        let routes = timing.applied_to(ClientSettings::default());
+        let client = Client::new(&routes, timing.started).map_err(no_client)?;
+        let mut target = given.aim.embedded(&server.url(), cache, lifetime)?;
         target.salted &= profile.habit.knows_salt();
         target.price = prices::of(&target, None, &catalogue, &today)?;
         Ok(Self {
@@ -322,17 +390,6 @@ impl Place {
             server.shutdown().await;
         }
     }
-}
-
-/// The first Ctrl-C ends the run and keeps what there is; a second one leaves at once.
-fn stop_on_signals(stop: &CancellationToken) {
-    let stop = stop.clone();
-    #[expect(clippy::disallowed_methods, reason = "it lives as long as the process")]
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            stop.cancel();
-        }
-    });
 }
 
 /// A folder that cannot be written.

@@ -62,10 +62,7 @@ impl Planned {
             true => Some(profile(given, plan.as_ref(), settings)?),
             false => None,
         };
-        let live = scenarios
-            .iter()
-            .any(|scenario| scenario.replies == Replies::Live);
-        let max_tokens = if live { 512 } else { 16 };
+        let max_tokens = if any_live(&scenarios) { 512 } else { 16 };
         Ok(Self {
             seed: settings.resolve("seed", given.seed, 1)?,
             repeats: settings.resolve("repeat", given.repeat, 1)?,
@@ -85,6 +82,11 @@ impl Planned {
             targets,
             profile,
         })
+    }
+
+    /// Whether answers of the model are part of later prompts.
+    pub(super) fn live(&self) -> bool {
+        any_live(&self.scenarios)
     }
 
     /// Profile, cache model and lifetime of the embedded server.
@@ -231,6 +233,11 @@ impl Planned {
         manifest.targets = targets.iter().map(|target| facts(target)).collect();
         manifest
     }
+}
+
+fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
+    let mut replies = scenarios.iter().map(|scenario| scenario.replies);
+    replies.any(|replies| replies == Replies::Live)
 }
 
 /// For every scenario, the configurations of these names and their resources.

@@ -46,7 +46,7 @@ impl Library {
         let mut text = texts.join("\n");
         if mentions_preview(&text) {
             let hint = phrases.get("prior_context_hint");
-            text.push_str(&format!("\n\n<{PREVIEW_HINT}>\n{hint}\n</{PREVIEW_HINT}>"));
+            text = format!("{text}\n\n<{PREVIEW_HINT}>\n{hint}\n</{PREVIEW_HINT}>");
         }
         let known = layers
             .iter()

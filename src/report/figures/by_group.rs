@@ -26,12 +26,8 @@ pub(super) fn picture(results: &Results) -> Option<Picture> {
     let shown = fitting.count().max(1);
     let mut caption = CAPTION.to_owned();
     if shown < all.len() {
-        caption = format!(
-            "{caption} The first {} of {} groups are drawn; the tables have them all.",
-            shown,
-            all.len()
-        );
         all.truncate(shown);
+        caption.push_str(" Further groups are not drawn; the tables have them all.");
     }
     let figures: Vec<&Figures> = results.totals.iter().map(|total| &total.figures).collect();
     Some(Picture {

@@ -217,3 +217,36 @@ fn place(record: &RequestRecord, byte: usize, lengths: &[u64]) -> u64 {
     }
     before
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_keep_their_proportions_and_their_sum() {
+        let cases: &[(&[u64], u64, &[u64])] = &[
+            (&[1, 1, 2], 8, &[2, 2, 4]),
+            (&[1, 1, 1], 10, &[3, 3, 4]),
+            (&[3, 0, 5], 8, &[3, 0, 5]),
+            (&[0, 0], 7, &[0, 0]),
+            (&[], 7, &[]),
+            (&[u64::MAX / 2, u64::MAX / 2], 2, &[1, 1]),
+        ];
+        for &(sizes, total, expected) in cases {
+            assert_eq!(scaled(sizes, total), expected, "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn a_source_has_one_colour_wherever_it_stands() {
+        for (origin, expected) in [
+            ("L1/memory", "memory"),
+            ("memory", "memory"),
+            ("notes/spec.md", "notes"),
+            ("L2/spec.md", "L2"),
+            ("L2", "L2"),
+        ] {
+            assert_eq!(source(&Origin::from(origin)), expected);
+        }
+    }
+}

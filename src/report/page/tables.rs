@@ -17,7 +17,8 @@ struct Summed {
     scenario: String,
     key: TotalKey,
     figures: Figures,
-    breaks: u64,
+    /// Breaks, and tokens lost behind them; only of a total.
+    breaks: Option<u64>,
     lost: Option<Tokens>,
 }
 
@@ -33,21 +34,15 @@ pub(super) fn totals(results: &Results) -> Table {
                 (breaks + found.breaks, lost)
             });
             Summed {
-                breaks,
+                breaks: Some(breaks),
                 lost,
                 ..summed("", "", &total.key, &total.figures)
             }
         })
         .collect();
-    let mut columns = summed_columns();
-    columns.push(number("breaks", BREAKS, Shown::Count, |row: &Summed| {
-        Some(row.breaks as f64)
-    }));
-    columns.push(number("lost_tokens", LOST, Shown::Count, |row: &Summed| {
-        tokens(row.lost)
-    }));
     let note = "All scenarios together. Shares are ratios of sums over answered requests that have a count.";
-    table(("totals", "Configurations", note), &columns, PLACES, &rows)
+    let head = ("totals", "Configurations", note);
+    table(head, &summed_columns(), PLACES, &rows)
 }
 
 /// A row per group; `None` where there is one only.
@@ -87,7 +82,7 @@ fn summed(group: &str, scenario: &str, key: &TotalKey, figures: &Figures) -> Sum
         scenario: scenario.to_owned(),
         key: key.clone(),
         figures: figures.clone(),
-        breaks: 0,
+        breaks: None,
         lost: None,
     }
 }
@@ -139,6 +134,15 @@ fn summed_columns() -> Vec<Of<Summed>> {
         })
     };
     columns.extend([
+        number(
+            "computed_per_conversation",
+            (
+                "computed per conversation",
+                "Prompt tokens that were not read from the cache, for each conversation",
+            ),
+            Shown::Mean,
+            |row: &Summed| row.figures.computed_per_conversation,
+        ),
         share(
             "cached_share",
             ("cached share", "Tokens read from the cache, of all prompt tokens"),
@@ -175,15 +179,12 @@ fn summed_columns() -> Vec<Of<Summed>> {
             ("efficiency", "Read, of what the cache could have returned"),
             |figures| figures.efficiency,
         ),
-        number(
-            "computed_per_conversation",
-            (
-                "computed per conversation",
-                "Prompt tokens that were not read from the cache, for each conversation",
-            ),
-            Shown::Mean,
-            |row: &Summed| row.figures.computed_per_conversation,
-        ),
+        number("breaks", BREAKS, Shown::Count, |row: &Summed| {
+            row.breaks.map(|breaks| breaks as f64)
+        }),
+        number("lost_tokens", LOST, Shown::Count, |row: &Summed| {
+            tokens(row.lost)
+        }),
         count(
             "total_tokens",
             ("prompt tokens", "All prompt tokens as the server counted them"),

@@ -9,6 +9,10 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io;
 
 /// The filter `tojson`; `indent` as in Python, other options do not matter here.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the template engine hands arguments over by value"
+)]
 pub(super) fn filter(value: &Value, options: Kwargs) -> Result<String, Error> {
     let indent: Option<usize> = options.get("indent")?;
     let mut out = Vec::new();

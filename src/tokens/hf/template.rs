@@ -64,7 +64,9 @@ impl Template {
             reason: error.to_string(),
         };
         let mut messages = form.messages;
-        messages.iter_mut().for_each(|message| self.adapt(message));
+        for message in &mut messages {
+            self.adapt(message);
+        }
         let template = self.environment.get_template("chat").map_err(broken)?;
         let tools = if form.tools.is_empty() {
             Value::from(())

@@ -40,7 +40,7 @@ fn the_step_is_found_from_repeats() {
     let blocks = |size: u64| move |total: u64| (total - 1) / size * size;
     let dropped = |size: u64| move |total: u64| ((total - 1) / size).saturating_sub(1) * size;
     let lengths = [2_000, 2_541, 3_067, 3_632, 4_290];
-    let step = |pairs: &[Pair]| super::step(pairs).map(|step| (step.tokens, step.dropped));
+    let step = |pairs: &[Pair]| step(pairs).map(|step| (step.tokens, step.dropped));
     assert_eq!(step(&repeats(&lengths, blocks(16))), Some((16, false)));
     assert_eq!(step(&repeats(&lengths, blocks(128))), Some((128, false)));
     assert_eq!(

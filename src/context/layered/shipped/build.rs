@@ -77,10 +77,7 @@ impl Copilot {
     pub(super) fn build(&self, chain: &Chain<'_>, newest: &UserTurn) -> (BuiltTurn, Vec<String>) {
         let files = Files::from(chain.vault);
         let items = items(newest);
-        let editor = items.iter().find_map(|item| match item {
-            Item::Note { note, active: true } => Some(note),
-            _ => None,
-        });
+        let editor = open_note(&items);
         let system = self.system(&newest.sample, &files, editor);
         let l1 = self.instructions(&newest.sample, &system);
         let turn = Turn {
@@ -111,10 +108,7 @@ impl Copilot {
             release: self.release,
             envelope,
             remembered,
-            instructions: l1
-                .into_iter()
-                .map(|span| (Arc::from(span.origin.as_str()), span.text))
-                .collect(),
+            instructions: by_source(l1),
         };
         let warning = (summarised > 0).then(|| {
             format!("{summarised} long attachments were summarised by their openings: no summariser is asked")
@@ -143,6 +137,20 @@ impl Copilot {
         let stamp = stamped.then(|| sources::stamp(turn).text.to_string());
         format!("{}{}", stamp.unwrap_or_default(), turn.text)
     }
+}
+
+/// The note that is open in the editor.
+fn open_note(items: &[Item]) -> Option<&Note> {
+    items.iter().find_map(|item| match item {
+        Item::Note { note, active: true } => Some(note),
+        _ => None,
+    })
+}
+
+/// Spans as they are stored with a turn.
+fn by_source(spans: Vec<Span>) -> Vec<(Arc<str>, Text)> {
+    let stored = |span: Span| (Arc::from(span.origin.as_str()), span.text);
+    spans.into_iter().map(stored).collect()
 }
 
 /// Whether tools are there. A scenario that attaches an address means it to be

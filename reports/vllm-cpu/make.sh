@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Repeats the runs of this folder: vLLM on a CPU with the small model that vllm.sh makes, LiteLLM
+# in front of it for the last one. Half an hour on two cores. Writes beside itself.
+#
+#   reports/vllm-cpu/make.sh [PROGRAM] [FOLDER]     (target/release/prefixbench, this folder)
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here/../.."
+program=$(realpath "${1:-target/release/prefixbench}")
+out=${2:-$here}
+servers=scripts/real-servers
+models=${PREFIXBENCH_CACHE:-.cache/real-servers}/models
+running=()
+
+stop() { for one in "${running[@]}"; do kill "$one" 2>/dev/null || true; done; wait; running=(); }
+trap stop EXIT
+
+# up URL SECONDS: until it answers.
+up() {
+  for ((left = $2; left > 0; left--)); do
+    if curl -fsS -o /dev/null --max-time 2 "$1" 2>/dev/null; then return 0; fi
+    sleep 1
+  done
+  echo "no answer at $1" >&2
+  return 1
+}
+
+vllm() {
+  "$servers/vllm.sh" serve "$@" >"$out/vllm.log" 2>&1 &
+  running+=($!)
+  up http://127.0.0.1:18000/health 600
+}
+
+scenarios=()
+for name in quickstart s04-special-variables s05-prompt-prefix s06-artifacts s08-memory s19-tool-loop; do
+  scenarios+=("scenarios/$name.yaml")
+done
+five=(--config inline,dev,layered,turn-context,append-only)
+direct=(--target http://127.0.0.1:18000/v1 --model tiny)
+tokenizer=$models/chain/tokenizer.json
+rm -rf "$out"/{chat,anthropic,litellm,litellm-anthropic,random,small-cache}
+
+vllm chain 18000 32
+# Tokens counted by the server's own /tokenize.
+"$program" run "${scenarios[@]}" "${five[@]}" "${direct[@]}" --repeat 3 --out "$out/chat"
+# Tokens counted with the model's tokenizer.json and chat template.
+"$program" run "${scenarios[@]}" "${five[@]}" "${direct[@]}" --repeat 3 --dialect anthropic \
+  --tokenizer "$tokenizer" --out "$out/anthropic"
+
+"$servers/litellm.sh" serve 14000 >"$out/litellm.log" 2>&1 &
+running+=($!)
+up http://127.0.0.1:14000/health/liveliness 120
+# The proxy hides what is behind it, so that has to be said.
+behind=(--target http://127.0.0.1:14000/v1 --model tiny --isolate-by salt --tokenizer "$tokenizer"
+  --cache-model blocks:32,capacity=32768 --metrics http://127.0.0.1:18000/metrics)
+export PREFIXBENCH_API_KEY=sk-local
+"$program" run scenarios/quickstart.yaml "${five[@]}" "${behind[@]}" --out "$out/litellm"
+"$program" run scenarios/quickstart.yaml "${five[@]}" "${behind[@]}" --dialect anthropic \
+  --out "$out/litellm-anthropic"
+unset PREFIXBENCH_API_KEY
+stop
+
+# A model whose text does not tokenise to what it generated: the server names the ids.
+vllm rand 18000 128
+"$program" run scenarios/quickstart.yaml scenarios/s25-answers.yaml "${five[@]}" "${direct[@]}" \
+  --output-ids --out "$out/random"
+stop
+
+# 4,160 tokens of cache: it evicts all the time.
+vllm chain 18000 32 --num-gpu-blocks-override 130 --max-model-len 4096
+"$program" run scenarios/smoke.yaml "${five[@]}" "${direct[@]}" --repeat 3 --isolate run \
+  --sessions 1 --out "$out/small-cache"
+stop
+rm -f "$out"/*.log
+python3 "$here/differences.py" "$out"

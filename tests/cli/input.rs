@@ -1,0 +1,120 @@
+//! Input that is wrong before anything is sent, and folders that cannot be
+//! written.
+
+use crate::folder::{Ended, Folder};
+use std::fs::{self, File};
+
+#[test]
+fn a_wrong_step_is_shown_where_it_stands() {
+    let folder = Folder::new();
+    let text = "scenario: chat\nsteps:\n  - usr: {text: Hi}\n";
+    folder.write("chat.yaml", text);
+    for command in [&["run"][..], &["check"], &["render"], &["predict"]] {
+        let ended = folder.run(&[command, &["chat.yaml"]].concat());
+        ended.ended_with(2, &["usr", "chat.yaml:3:", "user"]);
+        assert_eq!(ended.out, "");
+    }
+    assert_eq!(folder.files().len(), 1, "nothing was written");
+}
+
+#[test]
+fn a_file_that_is_no_yaml_is_named() {
+    let folder = Folder::new();
+    folder.write("chat.yaml", "scenario: [\n");
+    folder
+        .run(&["run", "chat.yaml"])
+        .ended_with(2, &["chat.yaml"]);
+}
+
+#[test]
+fn an_unknown_configuration_gets_the_nearest_name() {
+    let folder = Folder::with_small();
+    for command in ["run", "render", "predict"] {
+        let ended = folder.run(&[command, "small.yaml", "--config", "apend-only"]);
+        let said = "unknown configuration `apend-only`";
+        ended.ended_with(2, &[said, "did you mean `append-only`?"]);
+    }
+    assert_eq!(folder.files().len(), 1, "nothing was written");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let folder = Folder::new();
+    let ended = folder.run(&["run", "none.yaml"]);
+    ended.ended_with(2, &["cannot read scenario `none.yaml`"]);
+    let ended = folder.run(&["report", "none"]);
+    ended.ended_with(2, &["none"]);
+}
+
+#[test]
+fn an_out_folder_that_cannot_be_made_is_named_before_anything_is_sent() {
+    let folder = Folder::with_small();
+    folder.write("file", "kept");
+    let ended = folder.run(&["run", "small.yaml", "--config", "dev", "--out", "file/run"]);
+    ended.ended_with(5, &["`file/run`", "--out"]);
+    assert_eq!(folder.read(".", "file"), "kept");
+}
+
+#[test]
+fn an_out_folder_with_something_in_it_is_left_alone() {
+    let folder = Folder::with_small();
+    fs::create_dir(folder.path().join("run")).expect("a folder");
+    folder.write("run/mine", "kept");
+    let ended = folder.run(&["run", "small.yaml", "--config", "dev", "--out", "run"]);
+    ended.ended_with(2, &["folder `run` is not empty", "--out"]);
+    assert_eq!(folder.files().len(), 2, "nothing was written");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_disk_that_fills_up_keeps_what_was_measured() {
+    let folder = Folder::with_small();
+    folder.write("long.yaml", &long());
+    let program = folder.program();
+    let program = program.get_program().to_str().expect("a path");
+    // 64 blocks of 512 bytes, in some shells of 1,024: room for the manifest and a few turns.
+    let script = format!("ulimit -f 64; exec '{program}' run long.yaml --config dev --out run");
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", &script]).current_dir(folder.path());
+    let ended = Ended::of(shell.env_clear().output());
+    ended.ended_with(5, &["no space left for `run/", "kept"]);
+    let measured = folder.records("run").len();
+    assert!((1..60).contains(&measured), "{measured} records");
+    let ended = folder.run(&["report", "run"]);
+    ended.ended_with(0, &[]);
+    assert!(ended.out.contains("dev"), "{}", ended.out);
+}
+
+/// Sixty turns, each with a text of its own.
+fn long() -> String {
+    let mut text = "scenario: long\nsteps:\n".to_owned();
+    for turn in 0..60 {
+        text.push_str(&format!(
+            "  - user: {{text: {{generate: {{tokens: 300, seed: {turn}}}}}, reply: Fine.}}\n"
+        ));
+    }
+    text
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_output_that_cannot_be_written_is_told() {
+    let folder = Folder::with_small();
+    for arguments in [&["list", "configurations"][..], &["render", "small.yaml"]] {
+        let full = File::options().write(true).open("/dev/full");
+        let mut program = folder.program();
+        program.args(arguments).stdout(full.expect("/dev/full"));
+        Ended::of(program.output()).ended_with(5, &["cannot write to stdout"]);
+    }
+}
+
+#[test]
+fn a_setting_from_the_environment_that_does_not_parse_is_named() {
+    let folder = Folder::with_small();
+    let mut program = folder.program();
+    program
+        .args(["run", "small.yaml"])
+        .env("PREFIXBENCH_TIMEOUT", "0");
+    let ended = Ended::of(program.output());
+    ended.ended_with(2, &["`PREFIXBENCH_TIMEOUT` is `0`"]);
+}

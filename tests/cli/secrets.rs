@@ -1,0 +1,124 @@
+//! A key is planted and looked for in everything that the program leaves.
+
+use crate::folder::{Ended, Folder};
+use crate::servers::{Embedded, canned, closed_port, http, instant};
+use prefixbench::server::Options;
+
+const KEY: &str = "sk-planted-7f3a9c";
+
+/// Runs `small.yaml` with the key in the environment.
+fn run(folder: &Folder, target: &str, more: &[&str]) -> Ended {
+    let fixed = [
+        "run",
+        "small.yaml",
+        "--config",
+        "append-only,dev",
+        "--out",
+        "run",
+    ];
+    let mut program = folder.program();
+    program.args(fixed).args(["--target", target]).args(more);
+    Ended::of(program.env("PREFIXBENCH_API_KEY", KEY).output())
+}
+
+/// Neither what was printed nor any file holds the key.
+#[track_caller]
+fn nowhere(folder: &Folder, ended: &Ended) {
+    assert!(!ended.out.contains(KEY), "stdout:\n{}", ended.out);
+    assert!(!ended.err.contains(KEY), "stderr:\n{}", ended.err);
+    for (path, bytes) in folder.files() {
+        let found = bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes());
+        assert!(!found, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_key_that_is_accepted_is_stored_nowhere() {
+    let folder = Folder::with_small();
+    let server = Embedded::start(Options {
+        api_key: Some(KEY.to_owned()),
+        ..instant()
+    });
+    let ended = run(&folder, &server.url, &[]);
+    ended.ended_with(0, &[]);
+    assert!(folder.outcomes("run").iter().all(|outcome| outcome == "ok"));
+    nowhere(&folder, &ended);
+    let ended = folder.run(&["report", "run"]);
+    nowhere(&folder, &ended);
+    let ended = folder.run(&["explain", "run"]);
+    nowhere(&folder, &ended);
+}
+
+/// The value that a request brought as its key.
+fn brought(head: &str) -> String {
+    let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+    let key = lines.find(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    key.map_or_else(String::new, |(_, value)| value.to_owned())
+}
+
+#[test]
+fn a_key_that_the_server_repeats_is_hidden() {
+    let refusals: [(&str, fn(&str) -> String); 4] = [
+        ("401 Unauthorized", |key| {
+            format!(r#"{{"error":{{"message":"Incorrect API key provided: {key}"}}}}"#)
+        }),
+        ("500 Internal Server Error", |key| {
+            format!("panic: bad header {key}")
+        }),
+        ("307 Temporary Redirect", |key| format!("go away, {key}")),
+        ("200 OK", |key| {
+            format!("data: {{\"error\":{{\"message\":\"cannot use {key}\",\"code\":500}}}}\n\n")
+        }),
+    ];
+    for (status, said) in refusals {
+        let folder = Folder::with_small();
+        let url = canned(move |head| {
+            let key = brought(head);
+            assert!(key.contains(KEY), "the key was sent: {head}");
+            let kind = if status.starts_with("200") {
+                "text/event-stream"
+            } else {
+                "application/json"
+            };
+            http(status, kind, &said(&key))
+        });
+        let ended = run(&folder, &url, &["--model", "m", "--retries", "0"]);
+        ended.ended_with(4, &[]);
+        assert!(!folder.records("run").is_empty(), "{status}");
+        nowhere(&folder, &ended);
+        let ended = folder.run(&["report", "run"]);
+        nowhere(&folder, &ended);
+    }
+}
+
+#[test]
+fn a_connection_that_fails_does_not_show_the_key() {
+    let folder = Folder::with_small();
+    let url = format!("http://{}/v1", closed_port());
+    let ended = run(&folder, &url, &["--model", "m", "--retries", "0"]);
+    ended.ended_with(4, &["cannot connect"]);
+    nowhere(&folder, &ended);
+}
+
+#[test]
+fn a_url_with_a_key_in_it_is_refused_without_showing_it() {
+    let folder = Folder::with_small();
+    let urls = [
+        format!("http://user:{KEY}@127.0.0.1:1/v1"),
+        format!("http://{KEY}@127.0.0.1:1/v1"),
+        format!("http://user:{KEY}/more@127.0.0.1:1/v1"),
+        format!("user:{KEY}@127.0.0.1:1/v1"),
+        format!("http://127.0.0.1:1/v1?key={KEY}"),
+        format!("http://127.0.0.1:1?key={KEY}"),
+        format!("http://127.0.0.1:1/v1#{KEY}"),
+        format!("ftp://user:{KEY}@127.0.0.1:1/v1"),
+    ];
+    for url in urls {
+        for more in [&[][..], &["--model", "m"]] {
+            let ended = run(&folder, &url, more);
+            ended.ended_with(2, &["is no target"]);
+            nowhere(&folder, &ended);
+        }
+    }
+    assert_eq!(folder.files().len(), 1, "nothing was written");
+}
