@@ -136,7 +136,7 @@ pub(super) fn findings(seen: &Observed, marked: bool) -> Findings {
     let mut found = Findings {
         counts: counts_of_streams,
         counts_whole: (!whole.is_empty() && whole.iter().all(|seen| seen.ok()))
-            .then(|| counts_whole(&whole))
+            .then(|| counts(&whole))
             .filter(|whole| {
                 *whole != counts_of_streams
                     && !(counts_of_streams == Counts::LeftOutWhenZero && *whole == Counts::Reported)
@@ -181,11 +181,6 @@ fn counts(seen: &[&Seen]) -> Counts {
         _ if good.iter().any(|seen| seen.total.is_some()) => Counts::NoReads,
         _ => Counts::Nothing,
     }
-}
-
-/// Both answers in one piece are repeats: one that reads nothing is no answer.
-fn counts_whole(seen: &[&Seen]) -> Counts {
-    counts(seen)
 }
 
 fn convention(pair: &Pair) -> Option<Convention> {

@@ -144,16 +144,11 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         return dry::run(&arguments, &planned);
     }
     dry::within_limits(&arguments, &planned)?;
-    let timing = Timing {
-        started: Instant::now(),
-        patience: patience(&arguments, &mut settings)?,
-    };
-    let mut places = Vec::new();
-    for name in &planned.targets {
-        let find = Place::find(&arguments, &planned, name, &timing);
-        let found = stop.run_until_cancelled(find).await;
-        places.push(found.unwrap_or_else(|| Err(interrupted_early()))?);
-    }
+    let patience = patience(&arguments, &mut settings)?;
+    let found = stop
+        .run_until_cancelled(Place::all(&arguments, &planned, patience))
+        .await;
+    let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     let cells = planned.cells(&targets)?;
     let rounds = planned.rounds(&cells, &mut settings);
@@ -209,20 +204,6 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         place.close().await;
     }
     exit
-}
-
-/// What all clients of a run have in common.
-struct Timing {
-    /// Stamps count from here.
-    started: Instant,
-    /// How long an answer may be silent.
-    patience: Duration,
-}
-
-impl Timing {
-    fn applied_to(&self, routes: ClientSettings) -> ClientSettings {
-        routes.giving_up_after(self.patience)
-    }
 }
 
 /// How long an answer may be silent.
@@ -307,11 +288,25 @@ struct Place {
 }
 
 impl Place {
+    /// All targets of the run, in the order given.
+    async fn all(
+        given: &Arguments,
+        planned: &Planned,
+        patience: Duration,
+    ) -> Result<Vec<Self>, Failure> {
+        let started = Instant::now();
+        let mut places = Vec::new();
+        for name in &planned.targets {
+            places.push(Self::find(given, planned, name, (started, patience)).await?);
+        }
+        Ok(places)
+    }
+
     async fn find(
         given: &Arguments,
         planned: &Planned,
         name: &str,
-        timing: &Timing,
+        (started, patience): (Instant, Duration),
     ) -> Result<Self, Failure> {
         let catalogue = prices::catalogue(given.aim.prices.as_deref())?;
         let today = WallTime::now().date();
@@ -325,8 +320,8 @@ impl Place {
                 Some(entry) => entry.client(&variable)?,
                 None => ClientSettings::default(),
             };
-            let client =
-                Client::new(&timing.applied_to(routes), timing.started).map_err(no_client)?;
+            let routes = routes.giving_up_after(patience);
+            let client = Client::new(&routes, started).map_err(no_client)?;
             let mut target = match &entry {
                 Some(entry) => aim.named(entry, &client).await?,
                 None => aim.remote(name, &client).await?,
@@ -359,8 +354,8 @@ impl Place {
                 None,
             )
         })?;
-        let routes = timing.applied_to(ClientSettings::default());
-        let client = Client::new(&routes, timing.started).map_err(no_client)?;
+        let routes = ClientSettings::default().giving_up_after(patience);
+        let client = Client::new(&routes, started).map_err(no_client)?;
         let mut target = given.aim.embedded(&server.url(), cache, lifetime)?;
         target.salted &= profile.habit.knows_salt();
         target.price = prices::of(&target, None, &catalogue, &today)?;

@@ -62,7 +62,8 @@ impl Planned {
             true => Some(profile(given, plan.as_ref(), settings)?),
             false => None,
         };
-        let max_tokens = if any_live(&scenarios) { 512 } else { 16 };
+        let live = any_live(&scenarios);
+        let max_tokens = if live { 512 } else { 16 };
         Ok(Self {
             seed: settings.resolve("seed", given.seed, 1)?,
             repeats: settings.resolve("repeat", given.repeat, 1)?,

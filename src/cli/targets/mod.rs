@@ -18,6 +18,7 @@ use super::exit::Failure;
 use super::target::Aim;
 use crate::load::preset::{self, Preset};
 use crate::provider;
+use crate::record::PublicUrl;
 use crate::scenario::files::read_at_most;
 use crate::scenario::load::yaml::{Source, read};
 use crate::scenario::names::nearest;
@@ -132,7 +133,9 @@ fn unknown(name: &str, entries: &[Entry], path: Option<&Path>) -> Failure {
             "there is no {FILE} here; a URL begins with http://, and presets are listed by `prefixbench list targets`"
         ),
     };
-    Failure::wrong(format!("unknown target `{name}`"), help)
+    // It may be a URL that lacks its scheme, with a key in it.
+    let shown = PublicUrl::new(name);
+    Failure::wrong(format!("unknown target `{shown}`"), help)
 }
 
 fn of_preset(preset: &'static Preset) -> Entry {
