@@ -221,9 +221,7 @@ fn a_dry_run_says_what_to_expect_and_sends_nothing() {
     Achievable: what a cache of the target's model (blocks:16 where it is not stated) can return to conversations that begin cold, one at a time.
     Time: not known: the target's speed is not. Cost: at most 0.00783 USD, with nothing read from a cache and no request sent twice.
     "#);
-    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @r#"
-    warning: the run would not begin: up to 0.00783 USD, and the limit is 0.00001
-    "#);
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @"warning: the run would not begin: up to 0.00783 USD, and the limit is 0.00001");
     assert!(!dir.path().join("reports").exists());
 }
 
