@@ -22,6 +22,7 @@ use tempfile::TempDir;
 /// total, read, written, output.
 type Shape = (&'static str, Value, [Option<u64>; 4]);
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn shapes() -> Vec<Shape> {
     let openai = |prompt: u64, details: Value| {
         json!({"prompt_tokens": prompt, "completion_tokens": 9, "total_tokens": prompt + 9,

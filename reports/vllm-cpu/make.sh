@@ -38,7 +38,7 @@ done
 five=(--config inline,dev,layered,turn-context,append-only)
 direct=(--target http://127.0.0.1:18000/v1 --model tiny)
 tokenizer=$models/chain/tokenizer.json
-rm -rf "$out"/{chat,anthropic,litellm,litellm-anthropic,random,small-cache}
+rm -rf "$out"/{chat,anthropic,litellm,litellm-anthropic,random,random-live}
 
 vllm chain 18000 32
 # Tokens counted by the server's own /tokenize.
@@ -60,16 +60,13 @@ export PREFIXBENCH_API_KEY=sk-local
 unset PREFIXBENCH_API_KEY
 stop
 
-# A model whose text does not tokenise to what it generated: the server names the ids.
-vllm rand 18000 128
-"$program" run scenarios/quickstart.yaml scenarios/s25-answers.yaml "${five[@]}" "${direct[@]}" \
-  --output-ids --out "$out/random"
-stop
-
-# 4,160 tokens of cache: it evicts all the time.
-vllm chain 18000 32 --num-gpu-blocks-override 130 --max-model-len 4096
+# A model whose text does not tokenise to what it generated (the server names the ids), on a cache
+# of 1,280 tokens that all conversations share and that evicts all the time.
+vllm rand 18000 128 --num-gpu-blocks-override 11 --max-model-len 1280
 "$program" run scenarios/smoke.yaml "${five[@]}" "${direct[@]}" --repeat 3 --isolate run \
-  --sessions 1 --out "$out/small-cache"
+  --output-ids --out "$out/random"
+"$program" run scenarios/s25-answers.yaml --config dev,layered "${direct[@]}" \
+  --max-tokens 48 --out "$out/random-live"
 stop
 rm -f "$out"/*.log
 python3 "$here/differences.py" "$out"

@@ -5,7 +5,8 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 program=$(realpath "${1:-$root/target/release/prefixbench}")
-port=${SMOKE_PORT:-18181}
+# A free port, unless one is given.
+port=${SMOKE_PORT:-$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}
 "$here/llama.sh" install
 work=$(mktemp -d)
 "$here/llama.sh" serve "$port" --slots 1 >"$work/server.log" 2>&1 &

@@ -107,7 +107,6 @@ proptest! {
             play(options, &chats).total().share.part
         };
         prop_assert!(with(Routing::Sticky) >= with(Routing::RoundRobin));
-        prop_assert!(with(Routing::Prefix) >= with(Routing::RoundRobin));
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn told(actions: Vec<Action>) -> String {
         .unwrap()
         .strip_suffix('q')
         .unwrap();
-    let intro = told.split_once("under that code.\n").map(|(_, rest)| rest);
+    let intro = told.split_once("a bare code repeats its text.\n").map(|(_, rest)| rest);
     intro.unwrap_or(told).to_owned()
 }
 

@@ -35,7 +35,7 @@ impl fmt::Debug for Secret {
 }
 
 /// How long a key command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Largest output of a key command, in bytes.
 const LONGEST: u64 = 64 << 10;

@@ -234,7 +234,14 @@ impl Prober<'_> {
         headers.extend(fixed.map(|(name, value)| Header::plain(*name, *value)));
         let body: Value = serde_json::from_str(&text).unwrap_or_default();
         let url = self.target.endpoint(false);
-        let seen = match self.client.post_json(&url, &headers, &body).await {
+        let mut posted = self.client.post_json(&url, &headers, &body).await;
+        if posted
+            .as_ref()
+            .is_err_and(|error| error.outcome == Outcome::Reset)
+        {
+            posted = self.client.post_json(&url, &headers, &body).await;
+        }
+        let seen = match posted {
             Err(error) => Seen::new(
                 what,
                 false,
@@ -280,6 +287,11 @@ impl Prober<'_> {
 
 /// How long to wait before the next try; `None` where there is none.
 fn wait(exchange: &Exchange, tries: u32) -> Option<Duration> {
+    // A pooled connection that the server had closed meanwhile: a new one will do.
+    let stale = exchange.outcome == Outcome::Reset && exchange.status.is_none();
+    if stale && tries < TRIES {
+        return Some(Duration::ZERO);
+    }
     let passing = matches!(exchange.status, Some(429 | 502 | 503 | 529));
     let usual = Duration::from_secs(1) * tries;
     let wait = exchange.retry_after().unwrap_or(usual);

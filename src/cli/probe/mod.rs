@@ -16,7 +16,7 @@ use super::output;
 use super::target::{Aim, no_client, variable};
 use super::targets;
 use crate::conversation::Nonce;
-use crate::load::Target;
+use crate::load::{Engine, Target};
 use crate::record::{PublicUrl, WallTime};
 use crate::transport::{Client, Settings};
 use ask::{Prober, Seen};
@@ -140,7 +140,14 @@ async fn probe(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(refused(&target, failed));
     }
     let marked = target.wire.markers != crate::chat::MarkerRule::None;
-    let findings = infer::findings(&observed, marked);
+    let mut findings = infer::findings(&observed, marked);
+    if target.engine == Engine::LlamaCpp
+        && findings.cache_model.is_some()
+        && let Some(stated) = &target.cache
+    {
+        // The number of its slots is asked of the server and cannot be seen in counts.
+        findings.cache_model = Some(stated.to_string());
+    }
     let template = template::traps(&target, &client).await;
     let direct = match &arguments.direct {
         Some(url) => Some(compared(arguments, url, nonce, tokens, &observed).await?),
@@ -181,12 +188,11 @@ async fn found(aim: &Aim) -> Result<(Target, Client), Failure> {
         None => Settings::default(),
     };
     let client = Client::new(&routes, Instant::now()).map_err(no_client)?;
-    let target = match &entry {
-        Some(entry) => aim.named(entry, &client).await?,
-        None => {
-            let url = aim.target.clone().unwrap_or_default();
-            aim.remote(&url, &client).await?
-        }
+    let target = if let Some(entry) = &entry {
+        aim.named(entry, &client).await?
+    } else {
+        let url = aim.target.as_deref().unwrap_or_default();
+        aim.remote(url, &client).await?
     };
     Ok((target, client))
 }

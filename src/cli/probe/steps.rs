@@ -12,7 +12,7 @@ const LONGEST: usize = 8;
 const LENGTHS: [usize; 7] = [127, 153, 181, 214, 143, 168, 197];
 
 /// Prompts tried for the least one that hits.
-const SHORTS: usize = 8;
+const SHORTS: u64 = 8;
 
 /// What was seen, by what it was asked for.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -191,8 +191,7 @@ async fn shorts(prober: &mut Prober<'_>, words: usize, seen: &mut Observed) {
     });
     let (mut low, mut high) = infer::range(&seen.lengths);
     let mut aim = need + step / 2 + 8;
-    let mut unit = 2;
-    for _ in 0..SHORTS {
+    for unit in 2..2 + SHORTS {
         if high <= low + (step / 8).max(16) {
             return;
         }
@@ -203,7 +202,6 @@ async fn shorts(prober: &mut Prober<'_>, words: usize, seen: &mut Observed) {
         let asked = words_of(aim.saturating_sub(30).max(4), ratio).min(words);
         let what = format!("about {asked} tokens");
         let found = pair(prober, &what, Chat::of(unit, asked)).await;
-        unit += 1;
         let (Some(total), true) = (found.again.total, found.again.ok()) else {
             return;
         };

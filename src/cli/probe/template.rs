@@ -32,12 +32,14 @@ pub(super) async fn traps(target: &Target, client: &Client) -> Option<Notes> {
 
 async fn rendered(target: &Target, client: &Client, messages: &[Value]) -> Option<String> {
     let post = async |path: &str, body: Value| {
-        let url = target.at_root(path);
-        client
-            .post_json(&url, &target.headers(), &body)
-            .await
-            .ok()?
-            .json()
+        let (url, headers) = (target.at_root(path), target.headers());
+        let posted = client.post_json(&url, &headers, &body).await;
+        // Once more where a pooled connection had been closed meanwhile.
+        let reply = match posted {
+            Ok(reply) => reply,
+            Err(_stale) => client.post_json(&url, &headers, &body).await.ok()?,
+        };
+        reply.json()
     };
     match target.engine {
         Engine::LlamaCpp => {

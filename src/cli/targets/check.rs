@@ -26,7 +26,7 @@ pub(super) fn entries(
 ) -> Result<Vec<Entry>, ScenarioError> {
     let named = file.targets.0.into_iter();
     named
-        .map(|(name, entry)| Check { source, folder }.entry(name, entry))
+        .map(|(name, entry)| Check { source, folder }.entry(&name, entry))
         .collect()
 }
 
@@ -59,10 +59,10 @@ impl Check<'_> {
         })
     }
 
-    fn entry(&self, name: At<String>, at: At<EntryFile>) -> Result<Entry, ScenarioError> {
+    fn entry(&self, name: &At<String>, at: At<EntryFile>) -> Result<Entry, ScenarioError> {
         if name.value.trim().is_empty() || name.value.contains("://") {
             let mistake = Mistake::value("the name of a target", "must be no URL and not empty");
-            return Err(self.wrong(&name, mistake));
+            return Err(self.wrong(name, mistake));
         }
         let place = At {
             value: (),
@@ -86,12 +86,11 @@ impl Check<'_> {
             (None, None) => return Err(self.wrong(&place, Mistake::Missing { name: "url" })),
         };
         let dialects: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
-        let dialect = match &file.dialect {
-            Some(at) => self.one_of("dialect", at, &dialects, provider::find)?,
-            None => {
-                let usual = chosen.map_or("openai-chat", |preset| preset.dialect);
-                provider::find(usual).unwrap_or(DIALECTS[0])
-            }
+        let dialect = if let Some(at) = &file.dialect {
+            self.one_of("dialect", at, &dialects, provider::find)?
+        } else {
+            let usual = chosen.map_or("openai-chat", |preset| preset.dialect);
+            provider::find(usual).unwrap_or(DIALECTS[0])
         };
         let mut entry = Entry::at(&name.value, &url, dialect);
         self.key(&file, &mut entry)?;

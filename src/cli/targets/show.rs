@@ -37,7 +37,7 @@ fn one_entry(out: &mut String, entry: &Entry) {
     match &entry.key {
         None => {}
         Some(KeyPlace::Env(name) | KeyPlace::Usual(name)) => {
-            line(out, "key", &format!("in {name}"))
+            line(out, "key", &format!("in {name}"));
         }
         Some(KeyPlace::Command(_, None)) => line(out, "key", "from a command, once"),
         Some(KeyPlace::Command(_, Some(ttl))) => {
@@ -103,10 +103,10 @@ fn one_preset(out: &mut String, preset: &Preset) {
     match preset.affinity {
         None => {}
         Some(Affinity::Header(name)) => {
-            line(out, "affinity", &format!("header {name}, by conversation"))
+            line(out, "affinity", &format!("header {name}, by conversation"));
         }
         Some(Affinity::Field(name)) => {
-            line(out, "affinity", &format!("field {name}, by conversation"))
+            line(out, "affinity", &format!("field {name}, by conversation"));
         }
     }
     let headers = preset

@@ -239,8 +239,9 @@ fn no_input_makes_the_loader_panic() {
 
 #[test]
 fn what_is_listed_shows_where_keys_are_and_no_key() {
-    let entry =
-        only("url: http://u.example/v1?key=sk-planted\nkey_env: MINE\nheaders: {X-T: {env: T}}");
+    let entry = only(
+        "url: http://u.example/v1\nproxy: http://u:sk-planted@p:1\nkey_env: MINE\nheaders: {X-T: {env: T}}",
+    );
     let text = show::text(&[entry]);
     assert!(text.starts_with("mine (of the targets file)"), "{text}");
     assert!(
