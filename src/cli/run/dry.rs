@@ -63,9 +63,9 @@ struct Assumed {
 pub(super) fn run(given: &Arguments, planned: &Planned) -> Result<Exit, Failure> {
     let rows = rows(given, planned)?;
     output::data(&shown(&rows, planned))?;
-    over(&rows, planned).iter().for_each(|over| {
+    for over in over(&rows, planned) {
         output::warn(&format!("the run would not begin: {over}"));
-    });
+    }
     Ok(Exit::Done)
 }
 
@@ -107,7 +107,9 @@ fn over(rows: &[Row], planned: &Planned) -> Vec<String> {
             limit.decimal()
         )),
         (Some(_), None) => {
-            over.push("the plan limits the cost, and the price of a target is not known".to_owned())
+            over.push(
+                "the plan limits the cost, and the price of a target is not known".to_owned(),
+            );
         }
         _ => {}
     }
@@ -246,9 +248,9 @@ fn estimate(requests: &[Predicted], assumed: &Assumed) -> Estimate {
     };
     for Predicted { bound, .. } in requests {
         sum.requests += 1;
-        sum.output = sum.output + output;
+        sum.output += output;
         let Some(whole) = bound.prompt else { continue };
-        sum.total = sum.total + whole;
+        sum.total += whole;
         let part = bound.bound.unwrap_or_default();
         if bound.bound.is_some() {
             sum.achievable = sum.achievable + Share { part, whole };

@@ -31,7 +31,7 @@ pub(super) struct Planned {
     pub(super) scenarios: Vec<Arc<Scenario>>,
     names: Vec<String>,
     /// For every scenario, its configurations and what they are started with.
-    pub(super) chosen: Vec<(Vec<Configuration>, Arc<dyn Resources>)>,
+    pub(super) chosen: Vec<Chosen>,
     /// Names or URLs, each once.
     pub(super) targets: Vec<String>,
     /// Profile of the embedded server, where it is a target.
@@ -58,9 +58,10 @@ impl Planned {
         let chosen = chosen(given, &scenarios, &names)?;
         let targets = targets(given, settings)?;
         let embedded = targets.iter().any(|target| target == EMBEDDED);
-        let profile = match embedded {
-            true => Some(profile(given, plan.as_ref(), settings)?),
-            false => None,
+        let profile = if embedded {
+            Some(profile(given, plan.as_ref(), settings)?)
+        } else {
+            None
         };
         let live = any_live(&scenarios);
         let max_tokens = if live { 512 } else { 16 };
@@ -165,7 +166,8 @@ impl Planned {
             suffix.push_str(&target.name);
         }
         if self.sessions.len() > 1 {
-            suffix.push_str(&format!("@sessions={sessions}"));
+            suffix.push_str("@sessions=");
+            suffix.push_str(&sessions.to_string());
         }
         Arc::from(suffix)
     }
@@ -241,12 +243,15 @@ fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
     replies.any(|replies| replies == Replies::Live)
 }
 
+/// Configurations of a scenario, and what they are started with.
+pub(super) type Chosen = (Vec<Configuration>, Arc<dyn Resources>);
+
 /// For every scenario, the configurations of these names and their resources.
 fn chosen(
     given: &Arguments,
     scenarios: &[Arc<Scenario>],
     names: &[String],
-) -> Result<Vec<(Vec<Configuration>, Arc<dyn Resources>)>, Failure> {
+) -> Result<Vec<Chosen>, Failure> {
     let mut chosen = Vec::new();
     for scenario in scenarios {
         let find = |name: &String| given.configurations.find(name, scenario);
