@@ -91,14 +91,11 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 fn used_modules(line: &str) -> impl Iterator<Item = &str> {
     line.split("crate::").skip(1).flat_map(|rest| {
-        let rest = rest.strip_prefix('{').map_or_else(
-            || {
-                rest.split(|c: char| !c.is_alphanumeric() && c != '_')
-                    .next()
-                    .unwrap_or("")
-            },
-            |group| group,
-        );
+        let single = || {
+            rest.split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next()
+        };
+        let rest = rest.strip_prefix('{').or_else(single).unwrap_or_default();
         rest.split([',', '{', '}']).map(str::trim)
     })
 }

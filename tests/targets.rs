@@ -492,7 +492,7 @@ fn a_target_that_refuses_the_probe_ends_it_with_4() {
 fn keys_of_a_targets_file_reach_the_server_and_nothing_else() {
     let bench = Bench::new();
     let server = bench.with("vllm", "", |options| {
-        options.api_key = Some("sk-planted-1".to_owned())
+        options.api_key = Some("sk-planted-1".to_owned());
     });
     let url = server.url();
     bench.write("targets.yaml", &format!(

@@ -49,13 +49,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Requests of one conversation, with what was computed for them.
+type Requests<'a> = Vec<(&'a RequestRecord, &'a BoundRecord)>;
+
 fn explain_run(dir: &Path) -> Result<(), Failure> {
     let contents = Run::read(dir)
         .and_then(Run::contents)
         .map_err(super::report::unreadable)?;
     let bounds = super::report::bounds_of(&contents)?;
     let by_key: HashMap<_, _> = bounds.iter().map(|bound| (bound.key(), bound)).collect();
-    let mut conversations: Vec<(Arc<str>, Vec<(&RequestRecord, &BoundRecord)>)> = Vec::new();
+    let mut conversations: Vec<(Arc<str>, Requests<'_>)> = Vec::new();
     for record in &contents.requests {
         let Some(bound) = by_key.get(&record.key()) else {
             continue;

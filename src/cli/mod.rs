@@ -47,7 +47,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     Render(render::Arguments),
     Predict(predict::Arguments),
     Explain(explain::Arguments),
@@ -69,7 +69,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => return usage(&error),
     };
     let ended = match parsed.command {
-        Command::Run(arguments) => run::run(arguments),
+        Command::Run(arguments) => run::run(*arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Predict(arguments) => predict::run(arguments),
         Command::Explain(arguments) => explain::run(&arguments),

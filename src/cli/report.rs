@@ -37,6 +37,7 @@ pub(super) fn bounds_of(contents: &RunContents) -> Result<Vec<BoundRecord>, Fail
 }
 
 /// A run folder that cannot be read.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 pub(super) fn unreadable(error: ReadError) -> Failure {
     let help = error.help().to_owned();
     let source = std::error::Error::source(&error).map(|source| format!(": {source}"));

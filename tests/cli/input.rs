@@ -41,7 +41,7 @@ fn an_unknown_configuration_gets_the_nearest_name() {
 fn a_missing_file_is_named() {
     let folder = Folder::new();
     let ended = folder.run(&["run", "none.yaml"]);
-    ended.ended_with(2, &["cannot read scenario `none.yaml`"]);
+    ended.ended_with(2, &["cannot read `none.yaml`"]);
     let ended = folder.run(&["report", "none"]);
     ended.ended_with(2, &["none"]);
 }

@@ -184,7 +184,7 @@ fn add(turn: &Turn, all: &mut Vec<Message>) {
         return add_blocks(role, &parts, all);
     }
     let mut text = turn.reasoning_content.clone().unwrap_or_default();
-    text.push_str(&content(turn.content.as_ref()));
+    text.push_str(&content(turn.content.as_deref()));
     for Call { function } in turn.tool_calls.iter().flatten() {
         text.push_str(&function.name);
         text.push_str(&function.arguments);
@@ -202,7 +202,7 @@ fn add_blocks(role: &'static str, parts: &[Part], all: &mut Vec<Message>) {
                 if !text.is_empty() {
                     all.push((role, std::mem::take(&mut text)));
                 }
-                all.push(("tool", content(part.content.as_ref())));
+                all.push(("tool", content(part.content.as_deref())));
                 results += 1;
             }
             "tool_use" => {
@@ -231,10 +231,10 @@ fn parts(content: Option<&RawValue>) -> Vec<Part> {
 }
 
 /// All text of a content, which is a string, a list of parts, or nothing.
-fn content(content: Option<&Box<RawValue>>) -> String {
-    match content.map(|raw| raw.get()) {
+fn content(content: Option<&RawValue>) -> String {
+    match content.map(RawValue::get) {
         Some(json) if json.starts_with('"') => read(json),
-        Some(_) => parts(content.map(Box::as_ref)).iter().map(said).collect(),
+        Some(_) => parts(content).iter().map(said).collect(),
         None => String::new(),
     }
 }

@@ -148,7 +148,7 @@ fn every_kind_of_scenario_says_what_both_systems_do_on_both_wires() {
             .file_stem()
             .and_then(|stem| stem.to_str())
             .expect("a name");
-        if !name.starts_with(|letter: char| matches!(letter, 's' | 'q')) {
+        if !name.starts_with(['s', 'q']) {
             continue;
         }
         let expected = expected(&fs::read_to_string(&path).expect("readable"));

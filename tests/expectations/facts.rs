@@ -83,6 +83,7 @@ fn request_text(pending: &Pending, dialect: &str) -> String {
 
 /// A fact that a request lacks, or holds though it should not.
 #[derive(Debug)]
+#[expect(dead_code, reason = "what a failure shows")]
 struct Fault {
     scenario: String,
     turn: u32,

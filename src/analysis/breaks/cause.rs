@@ -136,7 +136,7 @@ fn without_step(
 /// Whether `origin` is attached to a message.
 fn carried(origin: &str) -> bool {
     let attached = |beginning: &&str| source(origin).starts_with(beginning);
-    CARRIED.iter().any(|beginning| attached(&beginning))
+    CARRIED.iter().any(attached)
 }
 
 /// Whether `origin` is part of the conversation itself.

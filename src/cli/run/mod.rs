@@ -182,7 +182,7 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         watches.extend(watch.map(|watch| (number, watch)));
     }
     let all = Rounds {
-        rounds: &rounds,
+        order: &rounds,
         cells: &cells,
         places: &places,
         runners: &runners,
@@ -223,7 +223,7 @@ fn interrupted_early() -> Failure {
 
 /// What is run, in order, and by whom.
 struct Rounds<'a> {
-    rounds: &'a [Round],
+    order: &'a [Round],
     cells: &'a [Arc<Cell>],
     places: &'a [Place],
     /// One for each place.
@@ -240,7 +240,7 @@ impl Rounds<'_> {
         let (mut failed, mut answered, mut hopeless) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut failure = None;
-        for round in self.rounds {
+        for round in self.order {
             let cell = &self.cells[round.cell];
             let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
             let Some(place) = self.places.iter().position(of_cell) else {
@@ -388,6 +388,7 @@ impl Place {
 }
 
 /// A folder that cannot be written.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 fn not_written(error: WriteError) -> Failure {
     let exit = match &error {
         WriteError::NotEmpty { .. } => Exit::WrongInput,

@@ -14,7 +14,7 @@ pub(super) async fn watch(stop: CancellationToken, leave: CancellationToken) {
             leave.cancel();
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Takes the signal that a write beyond the limit of a file's size raises, and

@@ -120,6 +120,7 @@ fn a_variable_that_is_named_and_not_set_is_told() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 fn mistakes_are_told_with_their_place() {
     let cases = [
         (

@@ -79,6 +79,10 @@ pub(super) fn plan(
 
 impl Walk {
     /// Keeps a setting and where it stands.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers hand over what they made"
+    )]
     fn set(&mut self, name: &'static str, value: impl ToString, place: &Range<usize>) {
         self.settings
             .entry(name)
@@ -112,9 +116,10 @@ impl Walk {
             }
             let path = folder.join(file);
             if !path.is_file() {
-                let kind = match path.is_dir() {
-                    true => std::io::ErrorKind::IsADirectory,
-                    false => std::io::ErrorKind::NotFound,
+                let kind = if path.is_dir() {
+                    std::io::ErrorKind::IsADirectory
+                } else {
+                    std::io::ErrorKind::NotFound
                 };
                 let mistake = Mistake::File {
                     name: file.clone(),
