@@ -91,7 +91,7 @@ def figures(rows):
         "total_tokens": total,
         "read_tokens": read,
         "computed_tokens": total - read,
-        "computed_per_conversation": (total - read) / found["conversations"],
+        "computed_per_conversation": per_conversation(rows, counted),
         "bound": bound,
         "cached_share": ratio(read, total),
         "cached_share_after_first": ratio(sum(int(row["read_tokens"]) for row in later),
@@ -100,6 +100,17 @@ def figures(rows):
         "efficiency": ratio(read, bound),
         "cost_usd": float(sum(map(Decimal, costs))) if all(costs) else None,
     }
+
+
+def per_conversation(rows, counted):
+    """Mean computed tokens of the conversations all of whose requests have a count."""
+    sent, with_count = by([row for row in rows if row["attempt"] == "1"], ["conversation"]), \
+        by(counted, ["conversation"])
+    whole_ones = [found for name, found in with_count.items()
+                  if len(found) >= len(sent.get(name, []))]
+    computed = [sum(int(row["total_tokens"]) - int(row["read_tokens"]) for row in found)
+                for found in whole_ones]
+    return sum(computed) / len(computed) if computed else None
 
 
 def by(rows, names):

@@ -13,6 +13,7 @@ const RECORDS: &[&str] = &[
     "requests.jsonl",
     "spans.jsonl",
     "bounds.jsonl",
+    "counters.json",
 ];
 
 /// Every derived file below `dir`, by its path in it.

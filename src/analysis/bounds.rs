@@ -57,12 +57,25 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     let mut breaks = Breaks::new(inputs.spans);
     let mut caches = Caches::new(model, inputs.target.lifetime_ms);
     let mut clocks = Clocks::default();
+    let mut units = HashSet::new();
+    let mut broken: HashMap<_, Break> = HashMap::new();
     let mut found = Vec::with_capacity(records.len());
     for &record in &records {
         let held = may_be_held(record);
         let broke = breaks
             .next(record, held)
             .map(|place| counted(&place, record, &records, &renderer));
+        // A retry goes on from its own first attempt: the break is the request's all the same.
+        let request = (
+            Arc::clone(&record.conversation),
+            record.turn,
+            record.request,
+        );
+        let broke = broke.or_else(|| broken.get(&request).filter(|_| record.attempt > 1).cloned());
+        if let Some(broke) = &broke {
+            broken.insert(request, broke.clone());
+        }
+        let fresh = is_isolated(record) && units.insert(realm(record));
         let prompt = renderer.prompt(record);
         let admitted = caches.admit(record, prompt.as_ref(), held, &renderer);
         let beyond = clocks.beyond_lifetime(record, held, inputs.target.lifetime_ms);
@@ -73,7 +86,14 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
             bound: admitted.map(|(_, bound)| bound),
             ..blank(record, inputs)
         };
-        bound.flags = flags::of(record, &bound, inputs.target, caches.model.as_ref(), beyond);
+        bound.flags = flags::of(
+            record,
+            &bound,
+            inputs.target,
+            caches.model.as_ref(),
+            beyond,
+            fresh,
+        );
         found.push(bound);
     }
     Ok(found)
@@ -154,6 +174,23 @@ type Running = BTreeMap<(Micros, usize), (Handle, Vec<u32>)>;
 /// that matters here.
 type Realm = (Arc<str>, Option<Arc<str>>, Arc<str>);
 
+fn realm(record: &RequestRecord) -> Realm {
+    (
+        Arc::clone(&record.model),
+        record.salt.clone(),
+        Arc::clone(&record.nonce),
+    )
+}
+
+/// Whether a salt or nonce of its own keeps the request's unit from others.
+fn is_isolated(record: &RequestRecord) -> bool {
+    record.salt.is_some()
+        || record
+            .nonce
+            .bytes()
+            .any(|byte| (b'1'..=b'9').contains(&byte))
+}
+
 /// The caches of a target: one per model that was asked for.
 struct Caches {
     model: Option<Model>,
@@ -184,11 +221,7 @@ impl Caches {
         renderer: &Renderer<'_>,
     ) -> Option<(Tokens, Tokens)> {
         let model = self.model.as_ref()?;
-        let realm = (
-            Arc::clone(&record.model),
-            record.salt.clone(),
-            Arc::clone(&record.nonce),
-        );
+        let realm = realm(record);
         let Some(prompt) = prompt.filter(|prompt| prompt.suffices(model)) else {
             self.unknown.insert(realm);
             return None;

@@ -46,8 +46,8 @@ pub struct Difference {
 /// What tells the conversations of one configuration apart.
 type Place = (Arc<str>, Arc<str>, u32);
 
-/// Read and total of a configuration's conversations.
-type Conversations = BTreeMap<Place, Ratio>;
+/// Read and total of a configuration's counted requests, by conversation.
+type Conversations = BTreeMap<Place, BTreeMap<(u32, u32), Ratio>>;
 
 /// Every configuration against the first one of its target, model and load.
 pub(super) fn differences(list: &[Sample], order: &Order, seed: u64) -> Vec<Difference> {
@@ -56,13 +56,19 @@ pub(super) fn differences(list: &[Sample], order: &Order, seed: u64) -> Vec<Diff
         let Some((total, read)) = sample.counted() else {
             continue;
         };
-        let unit = by_key
+        let (turn, request, _) = sample.place;
+        by_key
             .entry(TotalKey::from(&*sample.cell))
             .or_default()
             .entry(place(&sample.cell, sample.repeat))
-            .or_default();
-        unit.part += read.0 as f64;
-        unit.whole += total.0 as f64;
+            .or_default()
+            .insert(
+                (turn, request),
+                Ratio {
+                    part: read.0 as f64,
+                    whole: total.0 as f64,
+                },
+            );
     }
     let mut all: Vec<_> = by_key.into_iter().collect();
     all.sort_by_cached_key(|(key, _)| order.total(key));
@@ -94,7 +100,7 @@ fn difference(
 ) -> Difference {
     let pairs: Vec<(Ratio, Ratio)> = base_units
         .iter()
-        .filter_map(|(place, base)| Some((*base, *candidate_units.get(place)?)))
+        .filter_map(|(place, base)| counted_in_both(base, candidate_units.get(place)?))
         .collect();
     let computed: Vec<f64> = pairs
         .iter()
@@ -113,6 +119,26 @@ fn difference(
             interval: mean_interval(&computed, seed),
         }),
     }
+}
+
+/// Sums of both sides over the requests that have a count on both: what one
+/// side failed at must not look like what it saved.
+fn counted_in_both(
+    base: &BTreeMap<(u32, u32), Ratio>,
+    candidate: &BTreeMap<(u32, u32), Ratio>,
+) -> Option<(Ratio, Ratio)> {
+    let (mut sums, mut any) = ((Ratio::default(), Ratio::default()), false);
+    for (request, one) in base {
+        let Some(other) = candidate.get(request) else {
+            continue;
+        };
+        any = true;
+        sums.0.part += one.part;
+        sums.0.whole += one.whole;
+        sums.1.part += other.part;
+        sums.1.whole += other.whole;
+    }
+    any.then_some(sums)
 }
 
 fn share_difference(pairs: &[(Ratio, Ratio)]) -> Option<f64> {

@@ -82,8 +82,17 @@ struct Sums {
     eligible: Known<Tokens>,
     cost: Known<Money>,
     uncached: Known<Money>,
-    conversations: HashMap<Arc<str>, Ratio>,
+    conversations: HashMap<Arc<str>, Conversation>,
     ttft: Vec<f64>,
+}
+
+/// Sums of one conversation.
+#[derive(Default)]
+struct Conversation {
+    /// Its requests, answered or not.
+    requests: u64,
+    counted: u64,
+    sums: Ratio,
 }
 
 /// A sum that is known only as long as every part of it is.
@@ -108,7 +117,10 @@ impl<T: std::ops::AddAssign + Copy> Known<T> {
 
 impl Sums {
     fn add(&mut self, sample: &Sample) {
-        self.first_attempts += u64::from(sample.place.2 == 1);
+        let first = u64::from(sample.place.2 == 1);
+        self.first_attempts += first;
+        let conversation = Arc::clone(&sample.conversation);
+        self.conversations.entry(conversation).or_default().requests += first;
         if sample.outcome != Outcome::Ok {
             return;
         }
@@ -137,8 +149,24 @@ impl Sums {
             .conversations
             .entry(Arc::clone(&sample.conversation))
             .or_default();
-        unit.part += read.0 as f64;
-        unit.whole += total.0 as f64;
+        unit.counted += 1;
+        unit.sums.part += read.0 as f64;
+        unit.sums.whole += total.0 as f64;
+    }
+
+    /// Conversations with a count at least.
+    fn counted_conversations(&self) -> impl Iterator<Item = &Conversation> {
+        self.conversations.values().filter(|unit| unit.counted > 0)
+    }
+
+    /// Mean of the computed tokens of those conversations all of whose requests
+    /// have a count: one that failed half way must not look cheap.
+    fn computed_per_conversation(&self) -> Option<f64> {
+        let whole = self
+            .counted_conversations()
+            .filter(|unit| unit.counted >= unit.requests);
+        let computed: Vec<f64> = whole.map(|unit| unit.sums.whole - unit.sums.part).collect();
+        (!computed.is_empty()).then(|| computed.iter().sum::<f64>() / computed.len() as f64)
     }
 
     fn latency(&mut self) -> Latency {
@@ -155,9 +183,13 @@ impl Sums {
     /// Conversations in the order of their names, so that a seed means the
     /// same draw whatever the order of a hash map.
     fn units(&self) -> Vec<Ratio> {
-        let mut units: Vec<_> = self.conversations.iter().collect();
+        let counted = self
+            .conversations
+            .iter()
+            .filter(|(_, unit)| unit.counted > 0);
+        let mut units: Vec<_> = counted.collect();
         units.sort_by(|a, b| a.0.cmp(b.0));
-        units.into_iter().map(|(_, unit)| *unit).collect()
+        units.into_iter().map(|(_, unit)| unit.sums).collect()
     }
 }
 
@@ -173,7 +205,7 @@ pub fn figures(samples: &[&Sample], seed: u64) -> Figures {
         failed: requests - sums.answered,
         without_count: sums.answered - sums.counted,
         counted: sums.counted,
-        conversations: sums.conversations.len() as u64,
+        conversations: sums.counted_conversations().count() as u64,
         ttft: sums.latency(),
         ..Figures::default()
     };
@@ -189,7 +221,7 @@ pub fn figures(samples: &[&Sample], seed: u64) -> Figures {
         read: Some(read),
         written: sums.written,
         computed: Some(computed),
-        computed_per_conversation: Some(computed.0 as f64 / sums.conversations.len() as f64),
+        computed_per_conversation: sums.computed_per_conversation(),
         eligible: sums.eligible.known(),
         bound,
         cached_share: sums.all.fraction(),

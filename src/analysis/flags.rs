@@ -14,6 +14,7 @@ use std::sync::Arc;
 ///   tolerance: another tokenizer, another client, a cache of whole answers.
 /// * `contaminated`: the same of a conversation's first request, which should
 ///   have begun on a known cache.
+///   Where there is no bound: of the first request under a salt or nonce of its own.
 /// * `off_step`: a count that is no multiple of the cache's step.
 pub(super) fn of(
     record: &RequestRecord,
@@ -21,6 +22,7 @@ pub(super) fn of(
     target: &TargetFacts,
     model: Option<&Model>,
     beyond_lifetime: bool,
+    fresh: bool,
 ) -> Vec<Arc<str>> {
     let mut flags = Vec::new();
     let mut raise = |flag: &str| flags.push(Arc::from(flag));
@@ -39,6 +41,10 @@ pub(super) fn of(
             raise("contaminated");
         }
     }
+    // Where nothing counts the prompt's tokens, a fresh unit must still begin cold.
+    if bound.bound.is_none() && fresh && read > tolerance.max(HIDDEN) {
+        raise("contaminated");
+    }
     if model
         .and_then(step)
         .is_some_and(|step| off(read, step) > tolerance)
@@ -53,6 +59,10 @@ fn tolerance(target: &TargetFacts, total: Option<Tokens>) -> Tokens {
     let share = total.unwrap_or_default().0 * u64::from(target.tolerance_permille) / 1_000;
     target.tolerance.max(Tokens(share))
 }
+
+/// Tokens that a provider's own hidden text may bring into every prompt.
+/// Source: the margin of 64 tokens that hosted providers' counts are given.
+const HIDDEN: Tokens = Tokens(64);
 
 /// Counts of this model are multiples of this many tokens.
 fn step(model: &Model) -> Option<u64> {

@@ -27,6 +27,8 @@ pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, evidence};
 pub use figures::{Figures, Latency, figures};
 pub use recorded::RecordedPrompt;
-pub use results::{GroupTotal, RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey};
+pub use results::{
+    ConfigurationNote, GroupTotal, RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey,
+};
 pub use samples::{Cell, Sample, Samples};
 pub use tables::{BreakTotal, TurnRow};

@@ -89,6 +89,15 @@ pub struct TargetNote {
     pub price_source: Option<Arc<str>>,
 }
 
+/// What was compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConfigurationNote {
+    /// Name.
+    pub name: Arc<str>,
+    /// The strategy that it is based on.
+    pub base: Arc<str>,
+}
+
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Results {
@@ -104,6 +113,8 @@ pub struct Results {
     pub seed: u64,
     /// What was measured on.
     pub targets: Vec<TargetNote>,
+    /// What was compared, in the order of every table.
+    pub configurations: Vec<ConfigurationNote>,
     /// A row per group, scenario, configuration, target, model and load.
     pub rows: Vec<SummaryRow>,
     /// A row per configuration, target, model and load.
@@ -158,6 +169,7 @@ impl Results {
             ending: manifest.ending.clone(),
             seed,
             targets: targets(manifest),
+            configurations: configurations(manifest),
             rows,
             totals,
             groups: group_totals(list, &order, seed),
@@ -193,6 +205,14 @@ fn group_totals(list: &[Sample], order: &Order, seed: u64) -> Vec<GroupTotal> {
         figures: figures(&samples, seed),
     })
     .collect()
+}
+
+fn configurations(manifest: &Manifest) -> Vec<ConfigurationNote> {
+    let note = |facts: &crate::record::ConfigurationFacts| ConfigurationNote {
+        name: Arc::clone(&facts.name),
+        base: Arc::clone(&facts.base),
+    };
+    manifest.configurations.iter().map(note).collect()
 }
 
 fn targets(manifest: &Manifest) -> Vec<TargetNote> {

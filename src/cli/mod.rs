@@ -68,6 +68,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(parsed) => parsed,
         Err(error) => return usage(&error),
     };
+    // What lower modules find worth a warning; a second call finds the first one's.
+    let _already_set = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::WARN)
+        .without_time()
+        .with_target(false)
+        .try_init();
     let ended = match parsed.command {
         Command::Run(arguments) => run::run(*arguments),
         Command::Render(arguments) => render::run(&arguments),

@@ -62,7 +62,7 @@ async fn asked(
 ) -> Result<Option<SharedEncoder>, Failure> {
     let table = Table::new("/tokenize");
     let mut unknown = 0;
-    for record in records {
+    for record in records.iter().filter(|record| record.target == target.name) {
         if let Some(prompt) = RecordedPrompt::of(record, spans, target.dialect.name()) {
             let messages = prompt.messages();
             let key = Table::prompt_key(&messages);

@@ -154,38 +154,54 @@ impl Runner {
     /// that have not begun by then do not begin.
     pub async fn run(&self, cell: &Arc<Cell>, repeats: &[u32]) -> Result<(), CellEnd> {
         let slots = Arc::new(Semaphore::new(cell.sessions.max(1)));
+        // Ends those in flight; and, alone, only keeps others from beginning.
         let give_up = self.setup.stop.child_token();
+        let no_more = give_up.child_token();
         let tasks = TaskTracker::new();
-        let (ends, mut ended) = mpsc::channel(1);
+        let mut running = Vec::new();
+        let (ends, mut ended) = mpsc::channel(repeats.len().max(1));
         for &repeat in repeats {
-            let acquired = give_up
+            let acquired = no_more
                 .run_until_cancelled(Arc::clone(&slots).acquire_owned())
                 .await;
             let Some(Ok(permit)) = acquired else { break };
             let conversation = self.conversation(Arc::clone(cell), repeat, give_up.clone());
-            let (ends, give_up) = (ends.clone(), give_up.clone());
-            tasks.spawn(async move {
+            let (ends, give_up, no_more) = (ends.clone(), give_up.clone(), no_more.clone());
+            running.push(tasks.spawn(async move {
                 let _held = permit;
                 if let Err(end) = conversation.await {
-                    give_up.cancel();
-                    // Only the first reason is told; the others follow from it.
-                    let _later = ends.try_send(end);
+                    let refused = matches!(end, CellEnd::Refused { .. });
+                    // The reason goes first: what is cancelled because of it comes behind.
+                    let _kept = ends.try_send(end);
+                    no_more.cancel();
+                    if refused {
+                        give_up.cancel();
+                    }
                 }
-            });
+            }));
         }
         tasks.close();
         tasks.wait().await;
         drop(ends);
-        ended.recv().await.map_or_else(
-            || {
-                if self.setup.stop.is_cancelled() {
-                    Err(CellEnd::Stopped)
-                } else {
-                    Ok(())
-                }
-            },
-            Err,
-        )
+        for conversation in running {
+            if let Err(join) = conversation.await {
+                std::panic::resume_unwind(join.into_panic());
+            }
+        }
+        let mut reasons = Vec::new();
+        while let Some(end) = ended.recv().await {
+            reasons.push(end);
+        }
+        self.verdict(reasons)
+    }
+
+    /// The first reason that does not merely follow from another.
+    fn verdict(&self, reasons: Vec<CellEnd>) -> Result<(), CellEnd> {
+        if self.setup.stop.is_cancelled() {
+            return Err(CellEnd::Stopped);
+        }
+        let mut own = reasons.into_iter().filter(|end| *end != CellEnd::Stopped);
+        own.next().map_or(Ok(()), Err)
     }
 
     fn conversation(

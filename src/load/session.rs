@@ -5,6 +5,7 @@ use super::isolation::Isolation;
 use super::target::Target;
 use super::writer::ToWriter;
 use crate::chat::{PlacedMessage, Prompt, Text};
+use crate::context::ContextError;
 use crate::conversation::{Conversation, Next, Pending, Reply};
 use crate::provider::{Body, RequestParams, finish_word};
 use crate::record::request::RECORD_VERSION;
@@ -82,9 +83,8 @@ impl Session {
 
     /// Sends a request, again where it failed in a way that may pass, and hands
     /// every attempt to `record`.
-    async fn ask(&self, pending: &Pending, after_failure: bool) -> Answered {
+    async fn ask(&self, pending: &Pending, mut due: Micros, after_failure: bool) -> Answered {
         let (body, params) = self.body(pending);
-        let mut due = self.setup.client.now();
         let mut attempt = 1;
         loop {
             let exchange = self.send(&body, &pending.prompt, due).await;
@@ -235,12 +235,13 @@ impl Session {
     ///
     /// Why it ended early, where that concerns more than this conversation.
     pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
-        let (mut failed_in_row, mut any_failed) = (0, false);
+        let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
         loop {
-            let next = conversation
-                .next()
-                .map_err(|error| CellEnd::Context(error.to_string()))?;
-            let pending = match next {
+            // Due when the answer before it is there: what building takes is lateness of ours.
+            let due = self.setup.client.now();
+            let (next, built) = off_the_worker(conversation).await;
+            conversation = built;
+            let pending = match next.map_err(|error| CellEnd::Context(error.to_string()))? {
                 None => return Ok(()),
                 Some(Next::Idle(span)) => {
                     self.stop.run_until_cancelled((self.setup.idle)(span)).await;
@@ -251,13 +252,13 @@ impl Session {
             if self.stop.is_cancelled() {
                 return Err(CellEnd::Stopped);
             }
-            let answered = self.ask(&pending, any_failed).await;
+            let answered = self.ask(&pending, due, any_failed).await;
             if let Some(reply) = answered.reply {
-                failed_in_row = 0;
+                (failed_in_row, any_answered) = (0, true);
                 conversation.answer(reply);
                 continue;
             }
-            if let Some(end) = answered.end() {
+            if let Some(end) = answered.end(any_answered) {
                 return Err(end);
             }
             failed_in_row += 1;
@@ -272,6 +273,18 @@ impl Session {
     }
 }
 
+/// Builds the next prompt where it may take its time: the user's own builder
+/// waits for a process, and the workers that stamp answers must not.
+async fn off_the_worker(
+    mut conversation: Conversation,
+) -> (Result<Option<Next>, ContextError>, Conversation) {
+    let built = tokio::task::spawn_blocking(move || (conversation.next(), conversation)).await;
+    match built {
+        Ok(built) => built,
+        Err(join) => std::panic::resume_unwind(join.into_panic()),
+    }
+}
+
 impl Answered {
     fn aborted() -> Self {
         Self {
@@ -283,10 +296,12 @@ impl Answered {
     }
 
     /// Whether the failure ends more than its turn: nothing sent to this target
-    /// with this key and model can succeed.
-    fn end(&self) -> Option<CellEnd> {
+    /// with this key and model can succeed. A server that answered before may
+    /// come back.
+    fn end(&self, any_answered: bool) -> Option<CellEnd> {
         match self.outcome {
             Outcome::Aborted => Some(CellEnd::Stopped),
+            Outcome::Connect if any_answered => None,
             Outcome::Auth | Outcome::NotFound | Outcome::Connect => Some(CellEnd::Refused {
                 outcome: self.outcome,
                 status: self.status,

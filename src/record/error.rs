@@ -66,11 +66,9 @@ impl WriteError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::NotEmpty { .. } => {
-                "choose another folder with --out, or go on with its run by --resume"
-            }
+            Self::NotEmpty { .. } => "choose another folder with --out",
             Self::Full { .. } => {
-                "free some space and go on with --resume; what was measured is kept"
+                "free some space and run again; what was measured is kept, and `prefixbench report` reads it"
             }
             Self::Denied { .. } | Self::Io { .. } => "choose another folder with --out",
             Self::Resume { .. } => "start a new run in another folder with --out",

@@ -1,6 +1,7 @@
 //! Results as Markdown, for a pull request.
 
 use super::headline::headline;
+use super::layouts::layouts;
 use super::notes::notes;
 use super::strip::{Strip, cell, strips};
 use super::table::columns;
@@ -36,6 +37,9 @@ pub fn markdown(results: &Results) -> String {
         cells.map(|cell| one_line(cell)).collect()
     });
     table(&mut out, &head, &numbers, rows);
+    for line in layouts(results) {
+        let _infallible = writeln!(out, "\n{}", inline(&line));
+    }
     differences(&mut out, results);
     breaks(&mut out, results);
     match strips(results) {

@@ -12,6 +12,7 @@ pub mod files;
 pub mod headline;
 pub mod html;
 pub mod json;
+mod layouts;
 pub mod markdown;
 mod notes;
 mod page;

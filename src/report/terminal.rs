@@ -4,6 +4,7 @@
 //! nothing is said by colour alone.
 
 use super::headline::headline;
+use super::layouts::layouts;
 use super::notes::notes;
 use super::strip::{SCENARIOS, strips, text};
 use super::table::{Column, columns};
@@ -58,6 +59,9 @@ pub fn terminal(results: &Results, look: Look) -> String {
     }
     if !results.differences.is_empty() {
         out.push('\n');
+    }
+    for line in layouts(results) {
+        let _infallible = writeln!(out, "\n{}", wrapped(&line, width, "    "));
     }
     match strips(results) {
         Some(strips) => {

@@ -42,6 +42,10 @@ fn a_run_is_understood_at_once() {
     append-only against dev: -1,024 [-1,024, -1,024] computed tokens per conversation, +16.9 [+16.5,
         +17.4] points of cached share (2 pairs, 95 % intervals)
 
+    append-only tells the model every fact of the sources in every request. dev and layered may lack
+        what was retrieved for an earlier message (as found over the scenarios that come with the
+        program).
+
     quickstart on here: % of prompt tokens read from the cache, by turn
       turn           1     2     3^
       dev            0    79     4*
@@ -101,6 +105,10 @@ fn one_request_is_reported_as_what_it_is() {
                               share     able  ciency  conversation      p50
     ────────────────────────────────────────────────────────────────────────────────────────────
     dev                   1   0.0 %    0.0 %       -         1,000  70.0 ms       0  -
+
+    append-only tells the model every fact of the sources in every request. dev and layered may lack
+        what was retrieved for an earlier message (as found over the scenarios that come with the
+        program).
 
     quickstart on here: % of prompt tokens read from the cache, by turn
       turn    1
@@ -199,6 +207,8 @@ fn markdown_says_the_same() {
     | dev | 6 | 12,100 | 2,304 | 19.0 % \[18.6, 19.5\] | 19.0 % | 100.0 % | 4,898 | 72.5 ms | 2 | artifacts on |
     | layered | 6 | 12,500 | 3,552 | 28.4 % \[27.8, 29.1\] | 28.4 % | 100.0 % | 4,474 | 72.5 ms | 2 | L2 (library grew) |
     | append-only | 6 | 12,100 | 4,352 | 36.0 % \[35.1, 36.9\] | 36.2 % | 99.3 % | 3,874 | 72.5 ms | 0 | - |
+
+    append-only tells the model every fact of the sources in every request. dev and layered may lack what was retrieved for an earlier message (as found over the scenarios that come with the program).
 
     ## Differences, conversation by conversation
 

@@ -35,7 +35,11 @@ impl Done<'_> {
         }
         let mut found = Vec::new();
         for Place { target, client, .. } in self.places {
-            let encoder = tokens::encoder(&given.aim, target, client, &records, &spans).await?;
+            let encoder = tokens::encoder(&given.aim, target, client, &records, &spans).await;
+            let encoder = encoder.unwrap_or_else(|failure| {
+                output::warn(&format!("{}: there are no bounds", failure.report));
+                None
+            });
             let of_target = computed(self.manifest, target, &records, &spans, encoder.as_ref());
             found.extend(of_target);
         }

@@ -16,6 +16,7 @@ use super::prices;
 use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
+use super::tokens;
 use crate::load::{
     Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, Writer,
 };
@@ -144,6 +145,10 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         return dry::run(&arguments, &planned);
     }
     dry::within_limits(&arguments, &planned)?;
+    if let Some(path) = &arguments.aim.tokenizer {
+        // One that cannot be used shows now, not when everything has been measured.
+        tokens::local(path)?;
+    }
     let patience = patience(&arguments, &mut settings)?;
     let found = stop
         .run_until_cancelled(Place::all(&arguments, &planned, patience))

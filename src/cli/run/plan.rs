@@ -55,6 +55,7 @@ impl Planned {
         let scenarios = given.files.load_all()?;
         let usual = planned::usual(plan.as_ref());
         let names = settings.list("config", &given.configurations.names, usual)?;
+        once("configuration", &names)?;
         let chosen = chosen(given, &scenarios, &names)?;
         let targets = targets(given, settings)?;
         let embedded = targets.iter().any(|target| target == EMBEDDED);
@@ -65,10 +66,15 @@ impl Planned {
         };
         let live = any_live(&scenarios);
         let max_tokens = if live { 512 } else { 16 };
+        let repeats = settings.resolve("repeat", given.repeat, 1)?;
+        let sessions = settings.list("sessions", &given.sessions, vec![1])?;
+        at_least_one("repeat", &[repeats])?;
+        at_least_one("sessions", &sessions)?;
+        once("load level", &sessions)?;
         Ok(Self {
             seed: settings.resolve("seed", given.seed, 1)?,
-            repeats: settings.resolve("repeat", given.repeat, 1)?,
-            sessions: settings.list("sessions", &given.sessions, vec![1])?,
+            repeats,
+            sessions,
             order: settings.resolve("order", given.order, Order::default())?,
             isolate: settings.resolve("isolate", given.isolate, Isolate::default())?,
             limits: Limits {
@@ -236,6 +242,29 @@ impl Planned {
         manifest.targets = targets.iter().map(|target| facts(target)).collect();
         manifest
     }
+}
+
+/// Records go by names, so that nothing may be named twice.
+fn once<T: Ord + fmt::Display>(what: &str, names: &[T]) -> Result<(), Failure> {
+    let mut known = BTreeSet::new();
+    match names.iter().find(|name| !known.insert(*name)) {
+        Some(twice) => Err(Failure::wrong(
+            format!("{what} `{twice}` is named twice"),
+            "records could not be told apart; take one of them out",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A number of which there must be one at least.
+fn at_least_one<T: Default + PartialEq>(what: &str, values: &[T]) -> Result<(), Failure> {
+    if values.contains(&T::default()) {
+        return Err(Failure::wrong(
+            format!("`--{what}` is 0"),
+            "it must be at least 1",
+        ));
+    }
+    Ok(())
 }
 
 fn any_live(scenarios: &[Arc<Scenario>]) -> bool {

@@ -3,18 +3,41 @@
 use crate::cli::output;
 use tokio_util::sync::CancellationToken;
 
-/// Waits for Ctrl-C: the first one ends the run and keeps what there is, a
+/// Waits for Ctrl-C or a request to terminate: the first one ends the run and keeps what there is, a
 /// second one leaves at once, whatever still drains.
 pub(super) async fn watch(stop: CancellationToken, leave: CancellationToken) {
     let _held = survive_file_limit();
-    if tokio::signal::ctrl_c().await.is_ok() {
-        output::tell("interrupted: what was measured is kept; once more to leave at once");
-        stop.cancel();
-        if tokio::signal::ctrl_c().await.is_ok() {
-            leave.cancel();
-        }
-    }
+    asked_to_end().await;
+    output::tell("interrupted: what was measured is kept; once more to leave at once");
+    stop.cancel();
+    asked_to_end().await;
+    leave.cancel();
     std::future::pending::<()>().await;
+}
+
+/// Ctrl-C, or the signal by which a supervisor ends a process.
+#[cfg(unix)]
+async fn asked_to_end() {
+    let terminate = tokio::signal::unix::SignalKind::terminate();
+    let Ok(mut terminate) = tokio::signal::unix::signal(terminate) else {
+        return only_interrupt().await;
+    };
+    tokio::select! {
+        () = only_interrupt() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+async fn asked_to_end() {
+    only_interrupt().await;
+}
+
+async fn only_interrupt() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Takes the signal that a write beyond the limit of a file's size raises, and

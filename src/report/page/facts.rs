@@ -1,5 +1,6 @@
 //! What a reader needs to repeat the run, from its manifest.
 
+use crate::context::keeps::keeps;
 use crate::record::{ConfigurationFacts, Ending, Manifest, Setting, SettingOrigin, TargetFacts};
 use crate::report::html::Fact;
 use serde_json::Value;
@@ -31,9 +32,10 @@ pub(super) fn facts(manifest: &Manifest) -> Vec<Fact> {
         add(format!("target {}", facts.name), target(facts));
     }
     for facts in &manifest.configurations {
+        let keeps = keeps(&facts.base).map(|keeps| format!("; keeps all facts: {}", keeps.shown()));
         add(
             format!("configuration {}", facts.name),
-            configuration(facts),
+            format!("{}{}", configuration(facts), keeps.unwrap_or_default()),
         );
     }
     for facts in manifest.scenarios.iter().take(SCENARIOS) {
