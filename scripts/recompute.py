@@ -57,6 +57,10 @@ def quantile(sample, q):
     return low + (high - low) * (rank - below)
 
 
+# Requests of the longest conversation of each scenario of the run at hand.
+LONGEST = {}
+
+
 def figures(rows):
     """All figures of some rows of requests.csv, under their names in the report."""
     answered = [row for row in rows if row["outcome"] == "ok"]
@@ -91,7 +95,7 @@ def figures(rows):
         "total_tokens": total,
         "read_tokens": read,
         "computed_tokens": total - read,
-        "computed_per_conversation": per_conversation(rows, counted),
+        "computed_per_conversation": per_conversation(counted),
         "bound": bound,
         "cached_share": ratio(read, total),
         "cached_share_after_first": ratio(sum(int(row["read_tokens"]) for row in later),
@@ -102,12 +106,11 @@ def figures(rows):
     }
 
 
-def per_conversation(rows, counted):
-    """Mean computed tokens of the conversations all of whose requests have a count."""
-    sent, with_count = by([row for row in rows if row["attempt"] == "1"], ["conversation"]), \
-        by(counted, ["conversation"])
-    whole_ones = [found for name, found in with_count.items()
-                  if len(found) >= len(sent.get(name, []))]
+def per_conversation(counted):
+    """Mean computed tokens of the conversations that have as many counts as the longest
+    conversation of their scenario has requests."""
+    whole_ones = [found for found in by(counted, ["conversation"]).values()
+                  if len(found) >= LONGEST.get(found[0]["scenario"], 0)]
     computed = [sum(int(row["total_tokens"]) - int(row["read_tokens"]) for row in found)
                 for found in whole_ones]
     return sum(computed) / len(computed) if computed else None
@@ -310,6 +313,11 @@ def main(folders):
         for folder in map(pathlib.Path, folders):
             with open(folder / "requests.csv", newline="", encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))
+            LONGEST.clear()
+            for found in by([row for row in rows if row["attempt"] == "1"],
+                            ["scenario", "conversation"]).items():
+                (scenario, _), requests = found
+                LONGEST[scenario] = max(LONGEST.get(scenario, 0), len(requests))
             check_csv(check, folder / "summary.csv", rows)
             check_json(check, folder / "summary.json", rows)
             check_html(check, folder / "report.html", rows)

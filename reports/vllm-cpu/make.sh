@@ -44,7 +44,7 @@ vllm chain 18000 32
 # Tokens counted by the server's own /tokenize.
 "$program" run "${scenarios[@]}" "${five[@]}" "${direct[@]}" --repeat 3 --out "$out/chat"
 # Tokens counted with the model's tokenizer.json and chat template.
-"$program" run "${scenarios[@]}" "${five[@]}" "${direct[@]}" --dialect anthropic \
+"$program" run "${scenarios[@]}" "${five[@]}" "${direct[@]}" --repeat 3 --dialect anthropic \
   --tokenizer "$tokenizer" --out "$out/anthropic"
 
 "$servers/litellm.sh" serve 14000 >"$out/litellm.log" 2>&1 &

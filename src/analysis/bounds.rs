@@ -9,6 +9,8 @@
 //! scenario waits); where a text that matters is not known there is no bound,
 //! never a lower one; a count above its bound is flagged, never clipped.
 
+mod together;
+
 use super::breaks::{Breaks, Place, cause};
 use super::cost::bill;
 use super::flags;
@@ -21,6 +23,7 @@ use crate::units::{Micros, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use together::Together;
 
 /// What bounds are computed from.
 pub struct Inputs<'a> {
@@ -60,6 +63,7 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     let mut units = HashSet::new();
     let mut broken: HashMap<_, Break> = HashMap::new();
     let mut found = Vec::with_capacity(records.len());
+    let (mut together, mut noted) = (Together::default(), Vec::with_capacity(records.len()));
     for &record in &records {
         let held = may_be_held(record);
         let broke = breaks
@@ -79,22 +83,28 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
         let prompt = renderer.prompt(record);
         let admitted = caches.admit(record, prompt.as_ref(), held, &renderer);
         let beyond = clocks.beyond_lifetime(record, held, inputs.target.lifetime_ms);
-        let mut bound = BoundRecord {
+        if let (Some(prompt), true) = (&prompt, held) {
+            together.add(
+                record,
+                found.len(),
+                prompt,
+                &mut found,
+                caches.model.as_ref(),
+            );
+        }
+        noted.push((beyond, fresh));
+        found.push(BoundRecord {
             broke,
             prompt: prompt.map(|prompt| Tokens(prompt.ids.len() as u64)),
             eligible: admitted.map(|(eligible, _)| eligible),
             bound: admitted.map(|(_, bound)| bound),
             ..blank(record, inputs)
-        };
-        bound.flags = flags::of(
-            record,
-            &bound,
-            inputs.target,
-            caches.model.as_ref(),
-            beyond,
-            fresh,
-        );
-        found.push(bound);
+        });
+    }
+    // Last, since a request in flight beside a later one has its bound lifted by that.
+    for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
+        let model = caches.model.as_ref();
+        bound.flags = flags::of(record, bound, inputs.target, model, beyond, fresh);
     }
     Ok(found)
 }

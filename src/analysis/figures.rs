@@ -69,6 +69,24 @@ pub struct Figures {
     pub cost_uncached: Option<Money>,
 }
 
+/// Requests of the longest conversation of each scenario.
+pub type Longest = HashMap<Arc<str>, u64>;
+
+/// Counts the requests of every conversation, answered or not.
+pub fn longest(samples: &[Sample]) -> Longest {
+    let mut requests: HashMap<&Arc<str>, (&Arc<str>, u64)> = HashMap::new();
+    for sample in samples.iter().filter(|sample| sample.place.2 == 1) {
+        let entry = requests.entry(&sample.conversation);
+        entry.or_insert((&sample.cell.scenario, 0)).1 += 1;
+    }
+    let mut longest = Longest::new();
+    for (scenario, requests) in requests.into_values() {
+        let most = longest.entry(Arc::clone(scenario)).or_default();
+        *most = requests.max(*most);
+    }
+    longest
+}
+
 /// Sums that [`Figures`] are made of.
 #[derive(Default)]
 struct Sums {
@@ -89,8 +107,7 @@ struct Sums {
 /// Sums of one conversation.
 #[derive(Default)]
 struct Conversation {
-    /// Its requests, answered or not.
-    requests: u64,
+    scenario: Arc<str>,
     counted: u64,
     sums: Ratio,
 }
@@ -117,10 +134,7 @@ impl<T: std::ops::AddAssign + Copy> Known<T> {
 
 impl Sums {
     fn add(&mut self, sample: &Sample) {
-        let first = u64::from(sample.place.2 == 1);
-        self.first_attempts += first;
-        let conversation = Arc::clone(&sample.conversation);
-        self.conversations.entry(conversation).or_default().requests += first;
+        self.first_attempts += u64::from(sample.place.2 == 1);
         if sample.outcome != Outcome::Ok {
             return;
         }
@@ -149,6 +163,7 @@ impl Sums {
             .conversations
             .entry(Arc::clone(&sample.conversation))
             .or_default();
+        unit.scenario = Arc::clone(&sample.cell.scenario);
         unit.counted += 1;
         unit.sums.part += read.0 as f64;
         unit.sums.whole += total.0 as f64;
@@ -159,12 +174,14 @@ impl Sums {
         self.conversations.values().filter(|unit| unit.counted > 0)
     }
 
-    /// Mean of the computed tokens of those conversations all of whose requests
-    /// have a count: one that failed half way must not look cheap.
-    fn computed_per_conversation(&self) -> Option<f64> {
-        let whole = self
-            .counted_conversations()
-            .filter(|unit| unit.counted >= unit.requests);
+    /// Mean of the computed tokens of those conversations that have as many
+    /// counts as the longest of their scenario has requests: one that failed or
+    /// ended half way must not look cheap.
+    fn computed_per_conversation(&self, longest: &Longest) -> Option<f64> {
+        let whole = self.counted_conversations().filter(|unit| {
+            let requests = longest.get(&unit.scenario).copied().unwrap_or_default();
+            unit.counted >= requests
+        });
         let computed: Vec<f64> = whole.map(|unit| unit.sums.whole - unit.sums.part).collect();
         (!computed.is_empty()).then(|| computed.iter().sum::<f64>() / computed.len() as f64)
     }
@@ -194,7 +211,7 @@ impl Sums {
 }
 
 /// The numbers of `samples`. Intervals are drawn with `seed`.
-pub fn figures(samples: &[&Sample], seed: u64) -> Figures {
+pub fn figures(samples: &[&Sample], seed: u64, longest: &Longest) -> Figures {
     let mut sums = Sums::default();
     for sample in samples {
         sums.add(sample);
@@ -221,7 +238,7 @@ pub fn figures(samples: &[&Sample], seed: u64) -> Figures {
         read: Some(read),
         written: sums.written,
         computed: Some(computed),
-        computed_per_conversation: sums.computed_per_conversation(),
+        computed_per_conversation: sums.computed_per_conversation(longest),
         eligible: sums.eligible.known(),
         bound,
         cached_share: sums.all.fraction(),

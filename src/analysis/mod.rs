@@ -25,7 +25,7 @@ mod tests;
 
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, evidence};
-pub use figures::{Figures, Latency, figures};
+pub use figures::{Figures, Latency, Longest, figures, longest};
 pub use recorded::RecordedPrompt;
 pub use results::{
     ConfigurationNote, GroupTotal, RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey,

@@ -2,7 +2,7 @@
 
 use super::difference::{Difference, differences};
 use super::evidence::{Evidence, evidence};
-use super::figures::{Figures, figures};
+use super::figures::{Figures, Longest, figures, longest};
 use super::samples::{Cell, Sample, Samples};
 use super::tables::{BreakTotal, TurnRow, break_totals, turns};
 use crate::record::{Ending, Manifest};
@@ -140,6 +140,7 @@ impl Results {
         let order = Order::new(manifest);
         let list = samples.list();
         let seed = manifest.seed;
+        let longest = longest(list);
         let rows = grouped(
             list,
             |sample| Cell::clone(&sample.cell),
@@ -148,7 +149,7 @@ impl Results {
         .into_iter()
         .map(|(cell, group)| SummaryRow {
             cell,
-            figures: figures(&group, seed),
+            figures: figures(&group, seed, &longest),
         })
         .collect();
         let totals = grouped(
@@ -159,7 +160,7 @@ impl Results {
         .into_iter()
         .map(|(key, group)| Total {
             key,
-            figures: figures(&group, seed),
+            figures: figures(&group, seed, &longest),
         })
         .collect();
         Self {
@@ -172,7 +173,7 @@ impl Results {
             configurations: configurations(manifest),
             rows,
             totals,
-            groups: group_totals(list, &order, seed),
+            groups: group_totals(list, &order, seed, &longest),
             turns: turns(list, &order),
             breaks: break_totals(list, &order),
             evidence: evidence(list),
@@ -187,7 +188,7 @@ impl Results {
     }
 }
 
-fn group_totals(list: &[Sample], order: &Order, seed: u64) -> Vec<GroupTotal> {
+fn group_totals(list: &[Sample], order: &Order, seed: u64, longest: &Longest) -> Vec<GroupTotal> {
     grouped(
         list,
         |sample| {
@@ -202,7 +203,7 @@ fn group_totals(list: &[Sample], order: &Order, seed: u64) -> Vec<GroupTotal> {
     .map(|((group, key), samples)| GroupTotal {
         group,
         key,
-        figures: figures(&samples, seed),
+        figures: figures(&samples, seed, longest),
     })
     .collect()
 }

@@ -81,6 +81,7 @@ struct BreakLine<'a> {
 #[derive(Default)]
 struct Sums {
     requests: usize,
+    total: Tokens,
     eligible: Share,
     bound: Share,
     breaks: usize,
@@ -208,9 +209,19 @@ fn sums(requests: &[Predicted]) -> Sums {
                 };
             sums.bound = sums.bound + Share { part, whole };
         }
+        sums.total += bound.prompt.unwrap_or_default();
         sums.breaks += usize::from(bound.broke.is_some());
     }
     sums
+}
+
+/// `-` where one request has no bound.
+fn computed(sums: &Sums) -> String {
+    if sums.bound.whole == sums.total {
+        sums.total.saturating_sub(sums.bound.part).to_string()
+    } else {
+        "-".to_owned()
+    }
 }
 
 fn table(rows: &[(String, String, Sums)], cache: &str, encoder: &str) -> String {
@@ -231,10 +242,10 @@ fn table(rows: &[(String, String, Sums)], cache: &str, encoder: &str) -> String 
             scenario.clone(),
             configuration.clone(),
             sums.requests.to_string(),
-            sums.bound.whole.to_string(),
+            sums.total.to_string(),
             sums.eligible.to_string(),
             sums.bound.to_string(),
-            sums.bound.whole.saturating_sub(sums.bound.part).to_string(),
+            computed(sums),
             sums.breaks.to_string(),
         ]);
     }

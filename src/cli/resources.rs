@@ -6,7 +6,7 @@ use super::choice::Configurations;
 use super::exit::{Exit, Failure};
 use crate::chat::Text;
 use crate::context::{Builder, Configuration, ContextError, Phrases, Setup};
-use crate::conversation::Resources;
+use crate::conversation::{Nonce, Resources};
 use crate::scenario::model::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -157,7 +157,15 @@ fn read_bodies(path: &Path) -> Result<Arc<[Text]>, Failure> {
     }
     let text = fs::read_to_string(path).map_err(|error| unreadable("bodies", path, &error))?;
     // Blank lines stay, so that a fault is told by the line of the file.
-    Ok(text.lines().map(Text::from).collect())
+    Ok(text
+        .lines()
+        .map(|line| Text::from(without_nonce(line)))
+        .collect())
+}
+
+/// A body as `render` prints it begins with a nonce of zeros; the run puts in its own.
+fn without_nonce(body: &str) -> String {
+    body.replacen(&format!("\"{}\\n\\n", Nonce::ZERO), "\"", 1)
 }
 
 fn unreadable(what: &str, path: &Path, error: &std::io::Error) -> Failure {

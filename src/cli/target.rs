@@ -188,9 +188,17 @@ impl Aim {
         let models = listed_models(&target, client).await;
         target.engine = engine(models.as_ref());
         target.wire = self.family(dialect, target.engine)?.wire();
-        target.tools_first =
-            target.engine == Engine::Other && dialect.family() != Family::Compatible;
-        target.salted = self.isolate_by.salted(target.engine == Engine::Vllm);
+        target.tools_first = match target.engine {
+            Engine::Embedded => true,
+            Engine::Other => dialect.family() != Family::Compatible,
+            Engine::Vllm | Engine::LlamaCpp => false,
+        };
+        let knows_salt = match target.engine {
+            Engine::Vllm => true,
+            Engine::Embedded => embedded_knows_salt(&target, client).await,
+            Engine::LlamaCpp | Engine::Other => false,
+        };
+        target.salted = self.isolate_by.salted(knows_salt);
         if target.engine == Engine::LlamaCpp {
             // It announces to keep a connection and closes it behind a long answer.
             target.headers.push(Header::plain("connection", "close"));
@@ -342,8 +350,20 @@ fn engine(models: Result<&Value, &Unlisted>) -> Engine {
     match owner {
         Some("vllm") => Engine::Vllm,
         Some("llamacpp") => Engine::LlamaCpp,
+        Some("prefixbench") => Engine::Embedded,
         _ => Engine::Other,
     }
+}
+
+/// Whether the server that an embedded one imitates separates caches by salt.
+async fn embedded_knows_salt(target: &Target, client: &Client) -> bool {
+    let props = text(client, target, "/props").await;
+    let props: Option<Value> = props.and_then(|props| serde_json::from_str(&props).ok());
+    let name = props
+        .as_ref()
+        .and_then(|props| props.get("profile")?.as_str());
+    let profile = name.and_then(crate::server::find_profile);
+    profile.is_some_and(|profile| profile.habit.knows_salt())
 }
 
 /// The cache model that the server itself states.
@@ -367,7 +387,11 @@ async fn known_cache(target: &Target, client: &Client) -> Option<Model> {
             let slots = props.get("total_slots")?.as_u64()?;
             format!("slots:{slots}").parse().ok()
         }
-        Engine::Embedded | Engine::Other => None,
+        Engine::Embedded => {
+            let props: Value = serde_json::from_str(&text(client, target, "/props").await?).ok()?;
+            props.get("cache_model")?.as_str()?.parse().ok()
+        }
+        Engine::Other => None,
     }
 }
 

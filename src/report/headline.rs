@@ -57,13 +57,22 @@ fn sentence(arena: &[Total], results: &Results) -> String {
     }
     let mut ranked: Vec<&Total> = arena
         .iter()
-        .filter(|total| total.figures.counted > 0)
+        .filter(|total| total.figures.computed_per_conversation.is_some())
         .collect();
     ranked.sort_by(|a, b| {
         let computed = |total: &Total| total.figures.computed_per_conversation.unwrap_or(f64::MAX);
         computed(a).total_cmp(&computed(b))
     });
+    let partial: Vec<&str> = arena
+        .iter()
+        .filter(|total| total.figures.counted > 0)
+        .filter(|total| total.figures.computed_per_conversation.is_none())
+        .map(|total| &*total.key.configuration)
+        .collect();
     let said = match ranked.as_slice() {
+        [] if !partial.is_empty() => "No conversation was counted from its first request to its \
+             last, so that nothing can be said of computed tokens per conversation."
+            .to_owned(),
         [] => format!(
             "No share can be given: the server reported no usable count of cached tokens in {}.",
             count(answered, "answer")
@@ -80,7 +89,15 @@ fn sentence(arena: &[Total], results: &Results) -> String {
     } else {
         String::new()
     };
-    format!("{at}{said}{doubt}")
+    let unranked = if partial.is_empty() || ranked.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " Not ranked, for want of a whole conversation: {}.",
+            partial.join(", ")
+        )
+    };
+    format!("{at}{said}{unranked}{doubt}")
 }
 
 fn alone(total: &Total) -> String {

@@ -413,3 +413,70 @@ fn the_embedded_tokenizer_and_the_embedded_cache_agree_over_a_whole_chat() {
     }
     assert!(found.iter().all(|bound| bound.broke.is_none()));
 }
+
+#[test]
+fn of_two_requests_at_once_either_may_read_from_the_other() {
+    let said = conversation()[0].clone();
+    let (mut one, mut two) = (sent(&said, 1), sent(&said, 1));
+    two.stamps.sent_us = one.stamps.sent_us.map(|sent| Micros(sent.0 + 10));
+    two.conversation = Arc::from("other");
+    one.salt = Some(Arc::from("shared"));
+    two.salt.clone_from(&one.salt);
+    let records = [one, two];
+    let found = play(&target("blocks:4"), &records, &store(&[said]));
+    assert_eq!(
+        pair(&found[0]),
+        pair(&found[1]),
+        "the order of arrival is not known"
+    );
+    assert!(found[0].bound > Some(Tokens(0)));
+}
+
+#[test]
+fn a_fresh_unit_that_begins_warm_is_contaminated_also_where_nothing_counts_tokens() {
+    let said = conversation()[0].clone();
+    let with = |nonce: &str, read: u64| {
+        let mut record = sent(&said, 1);
+        record.nonce = Arc::from(nonce);
+        record.usage.total = Some(Tokens(2_000));
+        record.usage.read = Some(Tokens(read));
+        record.usage.origin = UsageOrigin::Reported;
+        let found = bounds(&Inputs {
+            target: &target("steps:128,min=1024"),
+            records: &[record],
+            spans: &store(&[]),
+            encoder: None,
+        });
+        found.expect("a known model")[0]
+            .flags
+            .iter()
+            .any(|flag| &**flag == "contaminated")
+    };
+    let cases = [
+        ("1 2 3 4 5 6 7 8", 1_024, true),
+        ("1 2 3 4 5 6 7 8", 0, false),
+    ];
+    for (nonce, read, expected) in cases {
+        assert_eq!(with(nonce, read), expected, "{read}");
+    }
+    assert!(!with("0 0 0 0 0 0 0 0", 1_024), "nothing kept it apart");
+}
+
+#[test]
+fn a_retry_keeps_the_break_of_its_request() {
+    let mut changed = conversation()[1].clone();
+    changed[0] = (System, vec![("agent", "efgh")]);
+    let said = [conversation()[0].clone(), changed.clone(), changed];
+    let mut records: Vec<_> = said
+        .iter()
+        .zip([1, 2, 2])
+        .map(|(said, turn)| sent(said, turn))
+        .collect();
+    records[1].outcome = Outcome::Http5xx;
+    records[2].attempt = 2;
+    records[2].stamps.sent_us = Some(Micros(2_700_000));
+    records[2].stamps.done_us = Some(Micros(2_900_000));
+    let found = play(&target("blocks:4"), &records, &store(&said));
+    assert!(found[1].broke.is_some());
+    assert_eq!(found[2].broke, found[1].broke);
+}

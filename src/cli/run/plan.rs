@@ -17,7 +17,7 @@ use crate::server::{PROFILES, Profile};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -390,5 +390,10 @@ pub(super) fn folder(given: &Arguments, planned: &Planned, manifest: &Manifest) 
         (None, [only]) => only.name.to_string(),
         (None, several) => format!("{}-scenarios", several.len()),
     };
-    PathBuf::from("reports").join(format!("{}-{what}", manifest.started.compact()))
+    let name = format!("{}-{what}", manifest.started.compact());
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let names = std::iter::once(name.clone()).chain(numbered);
+    let mut folders = names.map(|name| Path::new("reports").join(name));
+    // Another run may have begun in the same second.
+    folders.find(|folder| !folder.exists()).unwrap_or_default()
 }
