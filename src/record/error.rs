@@ -66,11 +66,12 @@ impl WriteError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::NotEmpty { .. } => "choose another folder with --out",
             Self::Full { .. } => {
                 "free some space and run again; what was measured is kept, and `prefixbench report` reads it"
             }
-            Self::Denied { .. } | Self::Io { .. } => "choose another folder with --out",
+            Self::NotEmpty { .. } | Self::Denied { .. } | Self::Io { .. } => {
+                "choose another folder with --out"
+            }
             Self::Resume { .. } => "start a new run in another folder with --out",
         }
     }
