@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for input in &arguments.inputs {
         if input.join("manifest.json").is_file() {
-            explain_run(input)?;
+            explain_run(input, &arguments.configurations.names)?;
         } else {
             explain_scenarios(arguments, input)?;
         }
@@ -52,14 +52,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// Requests of one conversation, with what was computed for them.
 type Requests<'a> = Vec<(&'a RequestRecord, &'a BoundRecord)>;
 
-fn explain_run(dir: &Path) -> Result<(), Failure> {
+/// Every conversation of a run, or those of the configurations that were named.
+fn explain_run(dir: &Path, names: &[String]) -> Result<(), Failure> {
     let contents = Run::read(dir)
         .and_then(Run::contents)
         .map_err(super::report::unreadable)?;
     let bounds = super::report::bounds_of(&contents)?;
     let by_key: HashMap<_, _> = bounds.iter().map(|bound| (bound.key(), bound)).collect();
     let mut conversations: Vec<(Arc<str>, Requests<'_>)> = Vec::new();
-    for record in &contents.requests {
+    let wanted = |record: &&RequestRecord| {
+        names.is_empty() || names.iter().any(|name| **name == *record.configuration)
+    };
+    for record in contents.requests.iter().filter(wanted) {
         let Some(bound) = by_key.get(&record.key()) else {
             continue;
         };

@@ -85,6 +85,41 @@ fn a_disk_that_fills_up_keeps_what_was_measured() {
     assert!(ended.out.contains("dev"), "{}", ended.out);
 }
 
+#[test]
+fn explain_shows_the_configurations_that_were_named() {
+    let folder = Folder::with_small();
+    let ended = folder.run(&[
+        "run",
+        "small.yaml",
+        "--config",
+        "dev,inline",
+        "--out",
+        "run",
+    ]);
+    ended.ended_with(0, &[]);
+    let all = folder.run(&["explain", "run"]).out;
+    assert!(all.contains("/dev/1") && all.contains("/inline/1"), "{all}");
+    let one = folder.run(&["explain", "run", "--config", "inline"]).out;
+    assert!(
+        !one.contains("/dev/1") && one.contains("/inline/1"),
+        "{one}"
+    );
+}
+
+#[test]
+fn the_same_name_twice_or_no_conversation_at_all_is_refused() {
+    let folder = Folder::with_small();
+    let cases: [(&[&str], &str); 3] = [
+        (&["--config", "dev,dev"], "`dev` is named twice"),
+        (&["--repeat", "0"], "`--repeat` is 0"),
+        (&["--sessions", "0"], "`--sessions` is 0"),
+    ];
+    for (flags, said) in cases {
+        let ended = folder.run(&[&["run", "small.yaml"], flags].concat());
+        ended.ended_with(2, &[said]);
+    }
+}
+
 /// Sixty turns, each with a text of its own.
 fn long() -> String {
     let mut text = "scenario: long\nsteps:\n".to_owned();

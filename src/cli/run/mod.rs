@@ -154,6 +154,9 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         .run_until_cancelled(Place::all(&arguments, &planned, patience))
         .await;
     let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
+    if places.iter().any(|place| place.server.is_none()) {
+        planned.tell_idling();
+    }
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     let cells = planned.cells(&targets)?;
     let rounds = planned.rounds(&cells, &mut settings);

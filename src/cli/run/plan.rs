@@ -5,12 +5,12 @@ use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
 use crate::cli::target::{Aim, parse_model};
-use crate::cli::{planned, resources, serve};
+use crate::cli::{output, planned, resources, serve};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
 use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
-use crate::scenario::model::{Replies, Scenario};
+use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
 use crate::server::{PROFILES, Profile};
@@ -90,6 +90,20 @@ impl Planned {
             targets,
             profile,
         })
+    }
+
+    /// Tells of scenarios that really rest: only the embedded server's clock can jump.
+    pub(super) fn tell_idling(&self) {
+        for scenario in &self.scenarios {
+            let rest: Duration = scenario.steps.iter().map(|step| idle(&step.action)).sum();
+            if rest >= Duration::from_mins(1) {
+                let minutes = rest.as_secs() / 60;
+                output::warn(&format!(
+                    "`{}` idles for {minutes} min in each conversation, which a real server has to wait out",
+                    scenario.name
+                ));
+            }
+        }
     }
 
     /// Whether answers of the model are part of later prompts.
@@ -265,6 +279,15 @@ fn at_least_one<T: Default + PartialEq>(what: &str, values: &[T]) -> Result<(), 
         ));
     }
     Ok(())
+}
+
+/// Real time that a step lets pass.
+fn idle(action: &Action) -> Duration {
+    match action {
+        Action::Idle(span) => *span,
+        Action::Approve { during, .. } => during.iter().map(|step| idle(&step.action)).sum(),
+        _ => Duration::ZERO,
+    }
 }
 
 fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
