@@ -264,3 +264,32 @@ fn a_run_folder_gives_the_results_of_its_records() {
     let read = Results::new(&run.manifest, &samples, warnings);
     assert_eq!(read, results(&(records, bounds)));
 }
+
+#[test]
+fn what_a_configuration_failed_at_does_not_look_like_what_it_saved() {
+    let (mut records, bounds) = story();
+    // The third turn of append-only: never sent in one conversation, refused in the other.
+    let third =
+        |record: &RequestRecord| &*record.configuration == "append-only" && record.turn == 3;
+    records.retain(|record| !(third(record) && record.repeat == 1));
+    for record in records.iter_mut().filter(|record| third(record)) {
+        record.outcome = Outcome::Overflow;
+    }
+    let results = results(&(records, bounds));
+    let append = row(&results, "append-only");
+    assert_eq!(append.computed, Some(Tokens(2 * 1_208 + 200)));
+    assert_eq!(append.computed_per_conversation, None, "neither is whole");
+    assert_eq!(
+        row(&results, "dev").computed_per_conversation,
+        Some(4_898.0)
+    );
+    let difference = results
+        .differences
+        .iter()
+        .find(|found| &*found.candidate.configuration == "append-only")
+        .expect("a difference");
+    // Turns 1 and 2 are the same in both; dev's third turn has nothing to stand against.
+    assert_eq!(difference.pairs, 2);
+    let computed = difference.computed.as_ref().expect("an estimate");
+    assert!(computed.difference.abs() < 1e-9, "{}", computed.difference);
+}

@@ -290,3 +290,15 @@ fn many_turns_are_broken_into_blocks() {
         "{text}"
     );
 }
+
+#[test]
+fn a_configuration_without_a_whole_conversation_is_not_ranked() {
+    let (mut records, bounds) = story();
+    records.retain(|record| &*record.configuration != "append-only" || record.turn < 3);
+    let said = headline::headline(&results(&(records, bounds))).join(" ");
+    assert!(!said.starts_with("append-only"), "{said}");
+    assert!(
+        said.contains("Not ranked, for want of a whole conversation: append-only"),
+        "{said}"
+    );
+}

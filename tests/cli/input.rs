@@ -120,6 +120,36 @@ fn the_same_name_twice_or_no_conversation_at_all_is_refused() {
     }
 }
 
+#[test]
+fn a_prediction_without_a_bound_shows_none_and_still_its_tokens() {
+    let folder = Folder::with_small();
+    let shown = |model: &str| {
+        let flags = [
+            "predict",
+            "small.yaml",
+            "--config",
+            "dev",
+            "--cache-model",
+            model,
+        ];
+        let ended = folder.run(&flags);
+        ended.ended_with(0, &[]);
+        let row = ended
+            .out
+            .lines()
+            .find(|line| line.contains(" dev "))
+            .expect("a row");
+        row.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (known, unknown) = (shown("blocks:16"), shown("breakpoints"));
+    assert_eq!(known[3], unknown[3], "the prompt tokens need no bound");
+    assert_ne!(unknown[3], "0");
+    assert!(unknown.contains(&"-".to_owned()), "{unknown:?}");
+    assert!(!known.contains(&"-".to_owned()), "{known:?}");
+}
+
 /// Sixty turns, each with a text of its own.
 fn long() -> String {
     let mut text = "scenario: long\nsteps:\n".to_owned();
