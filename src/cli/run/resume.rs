@@ -4,8 +4,9 @@
 use super::plan::Planned;
 use super::{Arguments, not_written};
 use crate::cli::exit::Failure;
-use crate::cli::settings::Settings;
 use crate::chat::Digest;
+use crate::cli::settings::Settings;
+use crate::cli::target::variable;
 use crate::load::{Beginning, Cell, Isolate, Target};
 use crate::record::{Ending, Invocation, Manifest, PublicUrl, RunWriter, Unfinished};
 use crate::units::Micros;
@@ -153,6 +154,15 @@ fn stored(invocation: &Invocation, dir: &Path) -> Result<Arguments, Failure> {
 /// What is stored of the arguments, so that they can be used again. Never a key: of a
 /// URL nothing that could be one, and of keys only the names of their variables.
 fn invocation(arguments: &Arguments, raw: &[OsString]) -> Result<Invocation, Failure> {
+    if let Some(name) = &arguments.aim.key_env
+        && variable(name).is_none()
+    {
+        // The likeliest mistake is a key in its place, so it is neither kept nor repeated.
+        return Err(Failure::wrong(
+            "the environment variable that `--key-env` names is not set",
+            "give the name of the variable that holds the key, and set it",
+        ));
+    }
     let stored = kept(raw).into_iter().map(|argument| {
         let text = argument.into_string().map_err(|argument| {
             Failure::wrong(
