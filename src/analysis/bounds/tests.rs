@@ -250,6 +250,8 @@ fn counts_that_cannot_be_are_flagged() {
         records[0].usage.read = Some(Tokens(first));
         records[1].usage.read = Some(Tokens(second));
         records[1].usage.origin = origin;
+        // Kept apart, so that it should have begun cold.
+        records.iter_mut().for_each(|record| record.nonce = Arc::from("1 2 3 4 5 6 7 8"));
         let target = TargetFacts {
             tolerance: Tokens(tolerance),
             ..target("blocks:4")
@@ -268,7 +270,8 @@ fn counts_that_cannot_be_are_flagged() {
     );
     assert_eq!(
         flags(4, 16, 0, reported),
-        ["above_bound contaminated", "above_bound"]
+        ["above_bound contaminated", "above_bound contaminated"],
+        "later requests build on the same cache"
     );
     assert_eq!(flags(4, 16, 4, reported), ["", ""]);
     assert_eq!(flags(0, 11, 0, reported), ["", "off_step"]);
@@ -514,7 +517,7 @@ fn nothing_outlives_the_epoch_of_its_cache() {
 fn a_prompt_that_is_not_known_hides_nothing_where_it_was_refused() {
     let said = conversation()[0].clone();
     let (mut first, second) = (sent(&said, 1), sent(&said, 2));
-    first.prompt[0].spans[0].sha256 = crate::chat::Text::from("not kept").digest();
+    first.prompt[0].spans[0].sha256 = Text::from("not kept").digest();
     let bound = |records: &[RequestRecord]| {
         play(&target("blocks:4"), records, &store(&[said.clone()]))[1].bound
     };
