@@ -10,6 +10,7 @@
 //! told to stop, requests in flight are recorded as aborted and everything
 //! measured is kept.
 
+mod arrivals;
 mod cell;
 mod isolation;
 mod key;
@@ -17,8 +18,10 @@ mod order;
 pub mod preset;
 mod session;
 mod target;
+pub mod trace;
 mod writer;
 
+pub use arrivals::{Beginning, MOST_CONVERSATIONS, Opening, beginning};
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
 pub use isolation::{Isolate, Isolation};
 pub use key::{Key, KeyError, Secret};

@@ -31,7 +31,7 @@ pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
     AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,
-    RequestRecord, Stamps,
+    RequestRecord, Stamps, is_late,
 };
 pub use spans::{SpanStore, StoredSpan};
 pub use wall::WallTime;
