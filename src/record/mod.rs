@@ -38,7 +38,7 @@ pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
     AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,
-    RequestRecord, Stamps,
+    RequestRecord, Stamps, is_late,
 };
 pub use resume::Unfinished;
 pub use spans::{SpanStore, StoredSpan};

@@ -68,6 +68,9 @@ pub(super) fn understand(
     let last = received.reads.last().map_or(ended, |&(_, at)| at);
     let stamps = Stamps {
         due_us: outgoing.due,
+        // Known only to whoever waited for them.
+        ready_us: None,
+        limited_us: None,
         sent_us: received.handover.get().copied().map(since),
         headers_us: received.headers_at.map(since),
         first_event_us: reading.first_event.map(since),
