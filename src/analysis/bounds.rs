@@ -17,7 +17,7 @@ use super::flags;
 use super::render::{Encoded, Renderer};
 use crate::cache::{Cache, Handle, Model, ModelError, Query};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{BoundRecord, Break, Outcome, RequestRecord, SpanStore, TargetFacts};
+use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -276,7 +276,7 @@ impl Clocks {
     /// for longer than the cache lives, while no real time passed.
     ///
     /// After `idle` the real clock has moved as well: then a cache that is cold
-    /// is what was asked for.
+    /// is what was asked for. A rest that was cut short is a wait.
     fn beyond_lifetime(
         &mut self,
         record: &RequestRecord,
@@ -292,10 +292,9 @@ impl Clocks {
         let (Some(before), Some(lifetime)) = (before, lifetime_ms) else {
             return false;
         };
-        let idle = record
-            .events
-            .iter()
-            .any(|event| event.label.starts_with("idle"));
+        let cut = record.flags.iter().any(|flag| &**flag == IDLE_CUT);
+        let mut events = record.events.iter();
+        let idle = !cut && events.any(|event| event.label.starts_with("idle"));
         let passed = record.scenario_ms.saturating_sub(before);
         !idle && u64::try_from(passed).is_ok_and(|passed| passed > lifetime)
     }

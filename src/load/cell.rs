@@ -56,6 +56,8 @@ pub struct Limits {
     pub retries: u32,
     /// A server that asks for a longer wait is not asked again.
     pub longest_wait: Duration,
+    /// Longest rest where a scenario idles; `None`: as long as it says.
+    pub longest_idle: Option<Duration>,
 }
 
 /// Why a cell, or a conversation of it, ended early.

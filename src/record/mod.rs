@@ -30,7 +30,7 @@ pub use manifest::{
 pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
-    AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,
+    AttemptKey, BoundRecord, Break, EventLabel, IDLE_CUT, Outcome, RecordedMessage, RecordedSpan,
     RequestRecord, Stamps,
 };
 pub use spans::{SpanStore, StoredSpan};

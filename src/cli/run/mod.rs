@@ -18,7 +18,7 @@ use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use super::tokens;
 use crate::load::{
-    Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, Writer,
+    Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, Target, Writer,
 };
 use crate::record::{Ending, RunWriter, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
@@ -86,6 +86,11 @@ pub(super) struct Arguments {
     /// stands, until its headers, its first byte, and between any two reads [default: 300]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<NonZeroU64>,
+
+    /// Rest at most this long on a real server where a scenario idles; the request behind a rest
+    /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
+    #[arg(long, value_name = "SECONDS")]
+    longest_idle: Option<u64>,
 
     /// Folder of the run [default: reports/DATE-SCENARIO]
     #[arg(long, value_name = "DIR")]
@@ -176,7 +181,7 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
             client: Arc::clone(&place.client),
             isolate: planned.isolate,
             nonce: planned.nonce,
-            limits: planned.limits,
+            limits: place.limits(planned.limits),
             records: writer.sender(),
             idle: place.idle(),
             stop: stop.clone(),
@@ -372,6 +377,14 @@ impl Place {
             client: Arc::new(client),
             server: Some(Arc::new(server)),
         })
+    }
+
+    /// Only what is waited for can be cut short.
+    fn limits(&self, limits: Limits) -> Limits {
+        Limits {
+            longest_idle: limits.longest_idle.filter(|_| self.server.is_none()),
+            ..limits
+        }
     }
 
     /// The embedded server's clock jumps; anything else is waited for.
