@@ -28,7 +28,7 @@ pub use arrivals::{Beginning, MOST_CONVERSATIONS, Opening, beginning};
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
 pub use isolation::{Isolate, Isolation};
 pub use key::{Key, KeyError, Secret};
-pub use known::{Beginning, WarmUp};
+pub use known::{StartState, WarmUp};
 pub use order::{Order, Round, Size, rounds};
 pub use reset::{ResetError, reset};
 pub use session::Measured;

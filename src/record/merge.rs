@@ -282,7 +282,9 @@ fn merged(parts: &[Part]) -> Manifest {
     manifest.ending = failed
         .and_then(|one| one.ending.clone())
         .or(Some(Ending::Complete));
-    manifest.settings.retain(|name, _| name != "shard" && name != "shards");
+    manifest
+        .settings
+        .retain(|name, _| name != "shard" && name != "shards");
     manifest.shard = None;
     manifest.invocation = None;
     manifest.resumed = Vec::new();

@@ -37,7 +37,7 @@ pub use manifest::{
 pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
-    AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,
+    AttemptKey, BoundRecord, Break, EventLabel, IDLE_CUT, Outcome, RecordedMessage, RecordedSpan,
     RequestRecord, Stamps, is_late,
 };
 pub use resume::Unfinished;

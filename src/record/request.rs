@@ -5,6 +5,10 @@ use crate::units::{Bytes, Micros, Money, Tokens};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Flag of a request behind a rest (`idle`) that was cut short: the scenario's time
+/// has passed and the server's has not, as after a `wait`.
+pub const IDLE_CUT: &str = "idle_cut";
+
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -239,7 +243,7 @@ pub struct RequestRecord {
     pub outcome: Outcome,
     /// HTTP status.
     pub status: Option<u16>,
-    /// What else must be known to trust it (`after_failure`, `retried`,
+    /// What else must be known to trust it (`after_failure`, `retried`, `idle_cut`,
     /// `beyond_lifetime`, `above_bound`, `contaminated`), and whether a live answer
     /// held what was asked for (`expected_words`, `missing_words`).
     pub flags: Vec<Arc<str>>,

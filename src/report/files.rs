@@ -18,8 +18,8 @@ use crate::analysis::{Results, Samples};
 use crate::cache::ModelError;
 use crate::chart::ChartError;
 use crate::record::{
-    RequestRecord,
-    BoundRecord, Manifest, ReadError, Run, RunContents, WriteError, files, write_requests,
+    BoundRecord, Manifest, ReadError, RequestRecord, Run, RunContents, WriteError, files,
+    write_requests,
 };
 use crate::tokens::{SharedEncoder, embedded};
 use std::collections::HashMap;

@@ -3,10 +3,10 @@
 
 use super::plan::Planned;
 use super::{Arguments, not_written};
+use crate::chat::Digest;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
-use crate::chat::Digest;
-use crate::load::{Beginning, Cell, Isolate, Target};
+use crate::load::{Cell, Isolate, StartState, Target};
 use crate::record::{Ending, Invocation, Manifest, PublicUrl, RunWriter, Unfinished};
 use crate::units::Micros;
 use clap::Parser;
@@ -74,7 +74,10 @@ pub(super) fn start(arguments: Arguments, raw: &[OsString]) -> Result<Start, Fai
     same_program(manifest, &dir)?;
     let Some(invocation) = manifest.invocation.clone() else {
         return Err(Failure::wrong(
-            format!("the run in `{}` does not say what it was begun with", dir.display()),
+            format!(
+                "the run in `{}` does not say what it was begun with",
+                dir.display()
+            ),
             "a merged run, or one of an earlier version, cannot be gone on with; begin a new one",
         ));
     };
@@ -120,7 +123,10 @@ fn to_its_place(dir: &Path, invocation: &Invocation) -> Result<(), Failure> {
         .and_then(|dir| std::env::set_current_dir(dir.join(up)));
     moved.map_err(|error| {
         Failure::wrong(
-            format!("cannot go to where the run in `{}` was begun: {error}", dir.display()),
+            format!(
+                "cannot go to where the run in `{}` was begun: {error}",
+                dir.display()
+            ),
             "put the run's folder back to where it was written",
         )
     })
@@ -143,7 +149,11 @@ fn stored(invocation: &Invocation, dir: &Path) -> Result<Arguments, Failure> {
     let parsed = Stored::try_parse_from(&invocation.arguments);
     let parsed = parsed.map_err(|error| {
         Failure::wrong(
-            format!("the arguments of the run in `{}` cannot be read: {}", dir.display(), error.kind()),
+            format!(
+                "the arguments of the run in `{}` cannot be read: {}",
+                dir.display(),
+                error.kind()
+            ),
             "its manifest was changed; begin a new run",
         )
     })?;
@@ -215,7 +225,10 @@ fn hashes(arguments: &Arguments) -> Result<BTreeMap<String, Digest>, Failure> {
         let Some(path) = path else { continue };
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::wrong(
-                format!("cannot read `{}`, which {flag} names: {error}", path.display()),
+                format!(
+                    "cannot read `{}`, which {flag} names: {error}",
+                    path.display()
+                ),
                 "name a file that is there",
             )
         })?;
@@ -254,7 +267,10 @@ impl Again {
             ))
         };
         if then.plan_sha256 != now.plan_sha256 {
-            let name = planned.plan.as_ref().map(|plan| format!(" `{}`", plan.name));
+            let name = planned
+                .plan
+                .as_ref()
+                .map(|plan| format!(" `{}`", plan.name));
             return changed(format!("plan{}", name.unwrap_or_default()));
         }
         for facts in &then.scenarios {
@@ -331,13 +347,13 @@ impl Again {
     }
 
     /// What the runner of a target begins from.
-    pub(super) fn beginning(&self, target: &Target) -> Beginning {
+    pub(super) fn beginning(&self, target: &Target) -> StartState {
         let before = self.unfinished.epochs.get(&target.name).copied();
-        Beginning {
+        StartState {
             session: self.unfinished.session(),
             // A server of the run's own has ended with its session, and its cache too.
             epoch: before.unwrap_or(0) + u32::from(target.simulated()),
-            ..Beginning::default()
+            ..StartState::default()
         }
     }
 
@@ -358,7 +374,10 @@ fn shown(text: Option<&str>) -> String {
 
 /// From a run's folder to the one it was begun in, where that lies above it.
 pub(super) fn way_back(dir: &Path) -> Option<String> {
-    let (run, here) = (dir.canonicalize().ok()?, Path::new(".").canonicalize().ok()?);
+    let (run, here) = (
+        dir.canonicalize().ok()?,
+        Path::new(".").canonicalize().ok()?,
+    );
     let below = run.strip_prefix(here).ok()?;
     let up = below.components().map(|_| "..").collect::<Vec<_>>();
     (!up.is_empty()).then(|| up.join("/"))
