@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
-use std::time::Duration;
 
 /// An instant of the calendar, written as RFC 3339 in UTC. Never used to
 /// measure a latency.
@@ -37,12 +36,6 @@ impl WallTime {
         let date = FORMS.into_iter().find_map(read)?;
         let zoned = date.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?;
         Some(Self(zoned.timestamp()))
-    }
-
-    /// How long after `earlier` it is; nothing where it is not.
-    pub fn since(self, earlier: Self) -> Duration {
-        let span = self.0.duration_since(earlier.0);
-        Duration::try_from(span).unwrap_or_default()
     }
 
     /// The day in UTC: `2026-11-30`.

@@ -50,7 +50,8 @@ impl Exchange {
     fn retry_at(&self) -> Option<Duration> {
         let date = |name| self.header(name).and_then(WallTime::parse_http);
         let at = date("retry-after")?;
-        Some(at.since(date("date").unwrap_or_else(WallTime::now)))
+        let wait = at.since(date("date").unwrap_or_else(WallTime::now));
+        Some(Duration::from_micros(wait.0))
     }
 
     /// A recorded header's value; names are lowercase.
