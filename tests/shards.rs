@@ -35,7 +35,12 @@ fn folder() -> tempfile::TempDir {
     let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).expect(name);
     write("plan.yaml", PLAN);
     write("chat.yaml", CHAT);
-    write("other.yaml", &CHAT.replacen("chat", "other", 1).replacen("Two.", "Three.", 1));
+    write(
+        "other.yaml",
+        &CHAT
+            .replacen("chat", "other", 1)
+            .replacen("Two.", "Three.", 1),
+    );
     dir
 }
 
@@ -67,7 +72,11 @@ fn timeless(dir: &Path, table: &str) -> Vec<Vec<String>> {
     let kept: Vec<usize> = (0..names.len())
         .filter(|&column| !names[column].ends_with("_us"))
         .collect();
-    let mut rows = vec![kept.iter().map(|&column| names[column].to_owned()).collect()];
+    let mut rows = vec![
+        kept.iter()
+            .map(|&column| names[column].to_owned())
+            .collect(),
+    ];
     for row in reader.records() {
         let row = row.expect("a row");
         rows.push(kept.iter().map(|&column| row[column].to_owned()).collect());
@@ -107,11 +116,23 @@ fn four_shards_as_processes_merge_into_the_tables_of_one_run() {
         let fixed = ["run", "plan.yaml", "--quiet"];
         // The same server would know the whole's prompts by its nonce.
         let whole = ["--nonce", "87654321", "--out", "whole"];
-        ended(program(dir, &[&fixed[..], &aim, &whole].concat()).output(), 0, "");
+        ended(
+            program(dir, &[&fixed[..], &aim, &whole].concat()).output(),
+            0,
+            "",
+        );
         let mut shards = Vec::new();
         for index in 1..=4 {
             let (shard, out) = (format!("{index}/4"), format!("shard-{index}"));
-            let own = ["--nonce", "12345678", "--no-report", "--shard", &shard, "--out", &out];
+            let own = [
+                "--nonce",
+                "12345678",
+                "--no-report",
+                "--shard",
+                &shard,
+                "--out",
+                &out,
+            ];
             let mut command = program(dir, &[&fixed[..], &aim, &own].concat());
             let child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn();
             shards.push(child.expect("the program starts"));
@@ -119,7 +140,9 @@ fn four_shards_as_processes_merge_into_the_tables_of_one_run() {
         for shard in shards {
             ended(shard.wait_with_output(), 0, "");
         }
-        let merge = ["merge", "shard-3", "shard-1", "shard-4", "shard-2", "--out", "merged"];
+        let merge = [
+            "merge", "shard-3", "shard-1", "shard-4", "shard-2", "--out", "merged",
+        ];
         ended(program(dir, &merge).output(), 0, "records: merged");
         for table in ["summary.csv", "requests.csv"] {
             let whole = timeless(dir, &format!("whole/{table}"));
@@ -162,19 +185,24 @@ fn the_index_of_a_pod_and_the_variables_of_a_job_choose_the_shard() {
     let fixed = ["run", "plan.yaml", "--no-report", "--quiet", "--out"];
     let mut pod = program(dir, &[&fixed[..], &["pod"]].concat());
     pod.env("JOB_COMPLETION_INDEX", "1");
-    pod.env("PREFIXBENCH_SHARDS", "3").env("PREFIXBENCH_NONCE_FROM", "job-1");
+    pod.env("PREFIXBENCH_SHARDS", "3")
+        .env("PREFIXBENCH_NONCE_FROM", "job-1");
     ended(pod.output(), 0, "");
     let own = ["flag", "--shard", "2/3", "--nonce-from", "job-1"];
     let mut flag = program(dir, &[&fixed[..], &own].concat());
     // A flag goes before what the pod says.
-    flag.env("JOB_COMPLETION_INDEX", "0").env("PREFIXBENCH_SHARDS", "9");
+    flag.env("JOB_COMPLETION_INDEX", "0")
+        .env("PREFIXBENCH_SHARDS", "9");
     ended(flag.output(), 0, "");
     let (pod, flag) = (contents(dir, "pod"), contents(dir, "flag"));
     let shard = pod.manifest.shard.expect("a shard");
     assert_eq!((shard.index, shard.count), (2, 3));
     assert_eq!(pod.manifest.nonce, flag.manifest.nonce);
     let salts = |run: &RunContents| -> Vec<_> {
-        run.requests.iter().map(|r| (r.conversation.clone(), r.salt.clone())).collect()
+        run.requests
+            .iter()
+            .map(|r| (r.conversation.clone(), r.salt.clone()))
+            .collect()
     };
     assert!(!pod.requests.is_empty());
     assert_eq!(salts(&pod), salts(&flag));
@@ -189,9 +217,21 @@ fn what_cannot_be_a_shard_is_refused_with_the_way_out() {
         (&["--shard", "0/2"], None, "counted from 1"),
         (&["--shard", "3/2"], None, "no shard 3 of 2"),
         (&["--shard", "two"], None, "3/16"),
-        (&["--shards", "2", "--nonce", "12345678"], None, "JOB_COMPLETION_INDEX"),
-        (&["--shards", "2", "--nonce", "12345678"], Some("2"), "counts from 0 to 1"),
-        (&["--shard", "1/2", "--nonce", "12345678", "--isolate", "run"], None, "--isolate run"),
+        (
+            &["--shards", "2", "--nonce", "12345678"],
+            None,
+            "JOB_COMPLETION_INDEX",
+        ),
+        (
+            &["--shards", "2", "--nonce", "12345678"],
+            Some("2"),
+            "counts from 0 to 1",
+        ),
+        (
+            &["--shard", "1/2", "--nonce", "12345678", "--isolate", "run"],
+            None,
+            "--isolate run",
+        ),
         (&["--shard", "1/2", "--nonce-from", " "], None, "is empty"),
     ];
     for (more, index, expected) in cases {
@@ -202,8 +242,16 @@ fn what_cannot_be_a_shard_is_refused_with_the_way_out() {
         ended(command.output(), 2, expected);
         assert!(!dir.join("no").exists(), "{more:?}");
     }
-    ended(program(dir, &["merge", "plan.yaml", "--out", "no"]).output(), 2, "cannot read");
-    ended(program(dir, &["merge", "--out", "no"]).output(), 2, "required");
+    ended(
+        program(dir, &["merge", "plan.yaml", "--out", "no"]).output(),
+        2,
+        "cannot read",
+    );
+    ended(
+        program(dir, &["merge", "--out", "no"]).output(),
+        2,
+        "required",
+    );
 }
 
 #[test]
@@ -211,9 +259,20 @@ fn merging_needs_all_shards_of_one_run_and_one_of_nothing_is_one_too() {
     let dir = folder();
     let dir = dir.path();
     let run = |shard: &str, out: &str, more: &[&str]| {
-        let fixed = ["run", "chat.yaml", "--config", "dev", "--no-report", "--quiet"];
+        let fixed = [
+            "run",
+            "chat.yaml",
+            "--config",
+            "dev",
+            "--no-report",
+            "--quiet",
+        ];
         let own = ["--nonce", "12345678", "--shard", shard, "--out", out];
-        ended(program(dir, &[&fixed[..], &own, more].concat()).output(), 0, "");
+        ended(
+            program(dir, &[&fixed[..], &own, more].concat()).output(),
+            0,
+            "",
+        );
     };
     // One conversation in three shards: two of them have nothing to do.
     for index in 1..=3 {
@@ -231,7 +290,11 @@ fn merging_needs_all_shards_of_one_run_and_one_of_nothing_is_one_too() {
     merge(&["s1", "s2", "s3"], 0, "records: merged");
     merge(&["s1", "s2", "s3"], 2, "is not empty");
     assert_eq!(contents(dir, "merged").requests.len(), 2);
-    ended(program(dir, &["run", "--resume", "merged"]).output(), 0, "is finished");
+    ended(
+        program(dir, &["run", "--resume", "merged"]).output(),
+        0,
+        "is finished",
+    );
 }
 
 /// An embedded server of this process.
@@ -289,7 +352,10 @@ fn variable<'a>(container: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn the_job_runs_as_many_shards_as_it_has_completions() {
     let job = yaml("job.yaml");
-    assert_eq!((&job["apiVersion"], &job["kind"]), (&"batch/v1".into(), &"Job".into()));
+    assert_eq!(
+        (&job["apiVersion"], &job["kind"]),
+        (&"batch/v1".into(), &"Job".into())
+    );
     let spec = &job["spec"];
     assert_eq!(spec["completionMode"], "Indexed");
     let pod = &spec["template"]["spec"];
@@ -298,7 +364,10 @@ fn the_job_runs_as_many_shards_as_it_has_completions() {
     assert_eq!(shards.as_str(), Some(&*spec["completions"].to_string()));
     let nonce = variable(container, "PREFIXBENCH_NONCE_FROM");
     let field = &nonce["valueFrom"]["fieldRef"]["fieldPath"];
-    assert_eq!(*field, "metadata.labels['batch.kubernetes.io/controller-uid']");
+    assert_eq!(
+        *field,
+        "metadata.labels['batch.kubernetes.io/controller-uid']"
+    );
     let mounts = container["volumeMounts"].as_array().expect("mounts");
     let volumes = pod["volumes"].as_array().expect("volumes");
     let names = |list: &[Value]| -> BTreeSet<String> {
@@ -324,7 +393,10 @@ fn what_the_kustomization_names_is_there_and_its_plan_is_one() {
     assert!(volumes.any(|volume| volume["configMap"]["name"] == map["name"]));
     // As the kubelet lays a ConfigMap out: links to a folder that it can exchange.
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let (data, plan) = (dir.path().join("plan/..2026_11_30"), dir.path().join("plan"));
+    let (data, plan) = (
+        dir.path().join("plan/..2026_11_30"),
+        dir.path().join("plan"),
+    );
     fs::create_dir_all(&data).expect("a folder");
     std::os::unix::fs::symlink("..2026_11_30", plan.join("..data")).expect("a link");
     for file in map["files"].as_array().expect("files") {
@@ -338,17 +410,27 @@ fn what_the_kustomization_names_is_there_and_its_plan_is_one() {
     let server = Served::start();
     let container = &job["spec"]["template"]["spec"]["containers"][0];
     let script = container["args"][0].as_str().expect("a script");
-    let place = |text: &str| text.replace("/results", "results").replace("/plan/", "plan/");
+    let place = |text: &str| {
+        text.replace("/results", "results")
+            .replace("/plan/", "plan/")
+    };
     let bin = Path::new(env!("CARGO_BIN_EXE_prefixbench"));
     let bin = bin.parent().expect("a folder").to_str().expect("text");
     for twice in 0..2 {
         let mut pod = Command::new("/bin/sh");
         pod.current_dir(dir.path()).env_clear().stdin(Stdio::null());
-        pod.env("PATH", format!("{bin}:/usr/bin:/bin")).env("NO_COLOR", "1");
-        pod.env("JOB_COMPLETION_INDEX", "0").env("PREFIXBENCH_SHARDS", "4");
-        pod.env("PREFIXBENCH_NONCE_FROM", "a job").env("PREFIXBENCH_TARGET", &server.url);
+        pod.env("PATH", format!("{bin}:/usr/bin:/bin"))
+            .env("NO_COLOR", "1");
+        pod.env("JOB_COMPLETION_INDEX", "0")
+            .env("PREFIXBENCH_SHARDS", "4");
+        pod.env("PREFIXBENCH_NONCE_FROM", "a job")
+            .env("PREFIXBENCH_TARGET", &server.url);
         fs::create_dir_all(dir.path().join("results")).expect("a folder");
-        let said = if twice == 0 { "records: " } else { "is finished" };
+        let said = if twice == 0 {
+            "records: "
+        } else {
+            "is finished"
+        };
         ended(pod.args(["-ec", &place(script)]).output(), 0, said);
     }
     let shard = contents(dir.path(), "results/shard-1").manifest.shard;
@@ -364,7 +446,9 @@ fn the_image_is_built_in_two_stages_and_does_not_run_as_root() {
     };
     assert_eq!(words("FROM ").len(), 2);
     assert!(words("COPY --from=build").len() == 1, "{text}");
-    let user: u32 = words("USER ")[0].parse().expect("a number, which Kubernetes can check");
+    let user: u32 = words("USER ")[0]
+        .parse()
+        .expect("a number, which Kubernetes can check");
     assert_ne!(user, 0);
     assert_eq!(words("ENTRYPOINT "), [r#"["prefixbench"]"#]);
 }

@@ -17,7 +17,7 @@ use super::flags;
 use super::render::{Encoded, Renderer};
 use crate::cache::{Cache, Handle, Model, ModelError, Query};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{BoundRecord, Break, Outcome, RequestRecord, SpanStore, TargetFacts};
+use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -83,8 +83,8 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
         let fresh = is_isolated(record) && units.insert(realm(record));
         let prompt = renderer.prompt(record);
         let admitted = caches.admit(record, prompt.as_ref(), held, &renderer);
-        let beyond = !record.is_aside()
-            && clocks.beyond_lifetime(record, held, inputs.target.lifetime_ms);
+        let beyond =
+            !record.is_aside() && clocks.beyond_lifetime(record, held, inputs.target.lifetime_ms);
         if let (Some(prompt), true) = (&prompt, held) {
             together.add(
                 record,
@@ -290,7 +290,7 @@ impl Clocks {
     /// for longer than the cache lives, while no real time passed.
     ///
     /// After `idle` the real clock has moved as well: then a cache that is cold
-    /// is what was asked for.
+    /// is what was asked for. A rest that was cut short is a wait.
     fn beyond_lifetime(
         &mut self,
         record: &RequestRecord,
@@ -306,10 +306,9 @@ impl Clocks {
         let (Some(before), Some(lifetime)) = (before, lifetime_ms) else {
             return false;
         };
-        let idle = record
-            .events
-            .iter()
-            .any(|event| event.label.starts_with("idle"));
+        let cut = record.flags.iter().any(|flag| &**flag == IDLE_CUT);
+        let mut events = record.events.iter();
+        let idle = !cut && events.any(|event| event.label.starts_with("idle"));
         let passed = record.scenario_ms.saturating_sub(before);
         !idle && u64::try_from(passed).is_ok_and(|passed| passed > lifetime)
     }

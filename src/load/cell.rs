@@ -1,7 +1,7 @@
 //! A cell: a number of conversations of one kind.
 
 use super::isolation::Isolate;
-use super::known::{self, Beginning, Known, begun};
+use super::known::{self, Known, StartState, begun};
 use super::reset::ResetError;
 use super::session::Session;
 use super::target::Target;
@@ -59,6 +59,8 @@ pub struct Limits {
     pub retries: u32,
     /// A server that asks for a longer wait is not asked again.
     pub longest_wait: Duration,
+    /// Longest rest where a scenario idles; `None`: as long as it says.
+    pub longest_idle: Option<Duration>,
 }
 
 /// Why a cell, or a conversation of it, ended early.
@@ -137,7 +139,7 @@ pub struct RunnerSetup {
     /// Ends the run.
     pub stop: CancellationToken,
     /// What went before, and what is sent before what is measured.
-    pub begin: Beginning,
+    pub begin: StartState,
 }
 
 /// Runs cells.

@@ -55,7 +55,7 @@ impl FromStr for WarmUp {
 
 /// What a runner begins from.
 #[derive(Clone, Debug, Default)]
-pub struct Beginning {
+pub struct StartState {
     /// Which session of the run this is: 0, and one more each time it is gone on with.
     pub session: u32,
     /// Resets of the target's cache that went before.
@@ -93,7 +93,7 @@ const PRIME_PAUSE: Duration = Duration::from_millis(500);
 const HIDDEN: Tokens = Tokens(64);
 
 impl Known {
-    pub(super) fn new(beginning: &Beginning) -> Self {
+    pub(super) fn new(beginning: &StartState) -> Self {
         Self {
             epoch: AtomicU32::new(beginning.epoch),
             ..Self::default()
@@ -108,7 +108,11 @@ impl Known {
     }
 
     /// Before conversations of a cell: what is done once for the cell or the run.
-    pub(super) async fn cell(&self, setup: &Arc<RunnerSetup>, cell: &Arc<Cell>) -> Result<(), CellEnd> {
+    pub(super) async fn cell(
+        &self,
+        setup: &Arc<RunnerSetup>,
+        cell: &Arc<Cell>,
+    ) -> Result<(), CellEnd> {
         let name = cell.name();
         let unit = match setup.isolate {
             Isolate::Cell => Some(name.clone()),
@@ -204,7 +208,9 @@ impl Known {
         let mode = setup.begin.warm_up;
         let prime = mode == WarmUp::Prime;
         let (session, pending) = first_request(setup, cell, 1, isolation)?;
-        let Some(pending) = pending else { return Ok(()) };
+        let Some(pending) = pending else {
+            return Ok(());
+        };
         let (mut requests, mut read) = (0, None);
         let most = if prime { PRIMES } else { 1 };
         while requests < most {
@@ -258,7 +264,9 @@ impl Known {
             return Ok(());
         }
         let (session, pending) = first_request(setup, cell, repeat, isolation)?;
-        let Some(pending) = pending else { return Ok(()) };
+        let Some(pending) = pending else {
+            return Ok(());
+        };
         let at = setup.client.now();
         let record = session.aside(&pending, "probe").await;
         let probe = Probe {
@@ -318,7 +326,10 @@ fn first_request(
         setup.stop.clone(),
     );
     loop {
-        match conversation.next().map_err(|error| CellEnd::Context(error.to_string()))? {
+        match conversation
+            .next()
+            .map_err(|error| CellEnd::Context(error.to_string()))?
+        {
             None => return Ok((session, None)),
             Some(Next::Idle(_)) => {}
             Some(Next::Request(pending)) => return Ok((session, Some(*pending))),

@@ -10,6 +10,7 @@
 //! told to stop, requests in flight are recorded as aborted and everything
 //! measured is kept.
 
+mod arrivals;
 mod cell;
 mod isolation;
 mod key;
@@ -20,12 +21,14 @@ mod reset;
 mod session;
 mod shard;
 mod target;
+pub mod trace;
 mod writer;
 
+pub use arrivals::{Beginning, MOST_CONVERSATIONS, Opening, beginning};
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
 pub use isolation::{Isolate, Isolation};
 pub use key::{Key, KeyError, Secret};
-pub use known::{Beginning, WarmUp};
+pub use known::{StartState, WarmUp};
 pub use order::{Order, Round, Size, rounds};
 pub use reset::{ResetError, reset};
 pub use session::Measured;

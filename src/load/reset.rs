@@ -59,7 +59,8 @@ impl ResetError {
 
 const VLLM: &str = "start vLLM with the environment variable VLLM_SERVER_DEV_MODE=1, or keep units \
                     apart with --isolate-by salt or nonce";
-const LLAMA: &str = "start llama.cpp with --slot-save-path DIR, or keep units apart with --isolate-by nonce";
+const LLAMA: &str =
+    "start llama.cpp with --slot-save-path DIR, or keep units apart with --isolate-by nonce";
 const OTHER: &str = "vLLM (with VLLM_SERVER_DEV_MODE=1), SGLang and llama.cpp (with --slot-save-path) \
                      have one; elsewhere keep units apart with --isolate-by nonce";
 
@@ -106,7 +107,8 @@ pub async fn reset(
                 }
             }
             // Where the engine is not known, the next way may be its own.
-            Err(ResetError::NoWay { .. }) if target.engine == Engine::Other && call.path == FLUSH => {}
+            Err(ResetError::NoWay { .. })
+                if target.engine == Engine::Other && call.path == FLUSH => {}
             Err(error) => return Err(error),
         }
     }
@@ -165,7 +167,12 @@ async fn ask(client: &Client, target: &Target, call: &Call) -> Result<(Reply, u3
                 });
             }
         };
-        said = format!("HTTP {} to `POST {}`: {}", reply.status, call.path, shown(&reply));
+        said = format!(
+            "HTTP {} to `POST {}`: {}",
+            reply.status,
+            call.path,
+            shown(&reply)
+        );
         match understood(&reply) {
             Answer::Done => return Ok((reply, tries)),
             Answer::Busy => {}

@@ -9,7 +9,7 @@ use crate::context::ContextError;
 use crate::conversation::{Conversation, Next, Pending, Reply};
 use crate::provider::{Body, RequestParams, finish_word};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{Outcome, RecordedMessage, RequestRecord};
+use crate::record::{IDLE_CUT, Outcome, RecordedMessage, RequestRecord};
 use crate::transport::{Exchange, Outgoing};
 use crate::units::{Bytes, Micros, Tokens};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -150,7 +150,9 @@ impl Session {
 
     /// Sends a request, again where it failed in a way that may pass, and hands
     /// every attempt to `record`.
-    async fn ask(&self, pending: &Pending, mut due: Micros, after_failure: bool) -> Answered {
+    ///
+    /// `inherited` are flags that what came before puts on each of them.
+    async fn ask(&self, pending: &Pending, mut due: Micros, inherited: &[Arc<str>]) -> Answered {
         let (body, params) = self.body(pending);
         let mut attempt = 1;
         loop {
@@ -158,9 +160,7 @@ impl Session {
             let retry = self.retry_after(&exchange, attempt);
             let mut measured = self.measure(pending, &body, &params, &exchange, attempt);
             let flags = &mut measured.record.flags;
-            if after_failure {
-                flags.push(Arc::from("after_failure"));
-            }
+            flags.extend(inherited.iter().cloned());
             if attempt > 1 {
                 flags.push(Arc::from("retried"));
             }
@@ -192,9 +192,16 @@ impl Session {
         }
     }
 
+    /// How long to rest where the scenario idles for `span`.
+    fn rest(&self, span: Duration) -> Duration {
+        let longest = self.setup.limits.longest_idle;
+        longest.map_or(span, |longest| span.min(longest))
+    }
+
     async fn send(&self, body: &Body, prompt: &Prompt, due: Micros) -> Exchange {
         let target = self.target();
-        if let Err(error) = target.refresh_key().await {
+        let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
+        if let Some(Err(error)) = refreshed {
             // The key at hand may still do; where not, the server's refusal ends the run.
             tracing::warn!("{}: {error}", target.name);
         }
@@ -305,6 +312,7 @@ impl Session {
     /// Why it ended early, where that concerns more than this conversation.
     pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
+        let mut idle_cut = false;
         loop {
             // Due when the answer before it is there: what building takes is lateness of ours.
             let due = self.setup.client.now();
@@ -313,7 +321,9 @@ impl Session {
             let pending = match next.map_err(|error| CellEnd::Context(error.to_string()))? {
                 None => return Ok(()),
                 Some(Next::Idle(span)) => {
-                    self.stop.run_until_cancelled((self.setup.idle)(span)).await;
+                    let rest = self.rest(span);
+                    idle_cut |= rest < span;
+                    self.stop.run_until_cancelled((self.setup.idle)(rest)).await;
                     continue;
                 }
                 Some(Next::Request(pending)) => pending,
@@ -321,7 +331,10 @@ impl Session {
             if self.stop.is_cancelled() {
                 return Err(CellEnd::Stopped);
             }
-            let answered = self.ask(&pending, due, any_failed).await;
+            let mut inherited = Vec::new();
+            inherited.extend(any_failed.then(|| Arc::from("after_failure")));
+            inherited.extend(std::mem::take(&mut idle_cut).then(|| Arc::from(IDLE_CUT)));
+            let answered = self.ask(&pending, due, &inherited).await;
             if let Some(reply) = answered.reply {
                 (failed_in_row, any_answered) = (0, true);
                 conversation.answer(reply);

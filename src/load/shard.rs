@@ -51,7 +51,10 @@ mod tests {
     fn a_conversation_stays_in_its_shard() {
         let names = ["chat", "dev", "embedded", "sessions=1"];
         let found: Vec<u32> = (1..=8).map(|repeat| of(4, &names, repeat)).collect();
-        assert_eq!(found, EXPECTED, "it is the same on every machine and for ever");
+        assert_eq!(
+            found, EXPECTED,
+            "it is the same on every machine and for ever"
+        );
     }
 
     /// `sha256("chat\0dev\0embedded\0sessions=1\0N")`, its first eight bytes as a
@@ -64,7 +67,10 @@ mod tests {
         for repeat in 0..1_000 {
             counts[of(5, &["a", "b"], repeat) as usize - 1] += 1;
         }
-        assert!(counts.iter().all(|count| (150..250).contains(count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| (150..250).contains(count)),
+            "{counts:?}"
+        );
     }
 
     #[test]

@@ -79,9 +79,7 @@ impl WriteError {
                 "choose another folder with --out; a run that was broken off goes on with `prefixbench run --resume`"
             }
             Self::Busy { .. } => "wait until it has ended, or choose another folder with --out",
-            Self::Denied { .. } | Self::Io { .. } => {
-                "choose another folder with --out"
-            }
+            Self::Denied { .. } | Self::Io { .. } => "choose another folder with --out",
             Self::Resume { .. } => "start a new run in another folder with --out",
         }
     }

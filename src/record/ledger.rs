@@ -265,7 +265,10 @@ mod tests {
     fn a_line_reads_back_as_it_was_written() {
         let line = ended("a", Ended::Early("refused".to_owned()));
         let text = serde_json::to_string(&line).expect("serializes");
-        assert!(text.contains(r#""conversation":{"conversation":"a""#), "{text}");
+        assert!(
+            text.contains(r#""conversation":{"conversation":"a""#),
+            "{text}"
+        );
         let back: LedgerLine = serde_json::from_str(&text).expect("reads");
         assert_eq!(back, line);
     }

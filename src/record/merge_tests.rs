@@ -75,10 +75,18 @@ fn records_are_joined_in_the_order_of_what_was_run() {
     let run = contents(&out);
     let repeats: Vec<u32> = run.requests.iter().map(|record| record.repeat).collect();
     assert_eq!(repeats, [1, 2, 3, 4]);
-    let sent: Vec<_> = run.requests.iter().map(|record| record.stamps.sent_us).collect();
+    let sent: Vec<_> = run
+        .requests
+        .iter()
+        .map(|record| record.stamps.sent_us)
+        .collect();
     let at = |us| Some(Micros(us));
     assert_eq!(sent, [at(3_000_010), at(10), at(3_000_010), at(10)]);
-    let bounds: Vec<_> = run.bounds.iter().map(|bound| &*bound.conversation).collect();
+    let bounds: Vec<_> = run
+        .bounds
+        .iter()
+        .map(|bound| &*bound.conversation)
+        .collect();
     assert_eq!(bounds[0], "quickstart/dev/1");
     assert_eq!(bounds.len(), 4);
     assert_eq!(run.spans.len(), 5, "what shards share is stored once");
@@ -104,20 +112,35 @@ fn what_does_not_belong_together_is_refused_with_the_reason() {
     };
     let cases: [(&str, Vec<Manifest>); 10] = [
         ("of 2 shards, 2 is missing", vec![one.clone()]),
-        ("of 4 shards, 2, 3, 4 are missing", vec![manifest(shard(1, 4))]),
+        (
+            "of 4 shards, 2, 3, 4 are missing",
+            vec![manifest(shard(1, 4))],
+        ),
         ("shard 1/2 is in", vec![one.clone(), one.clone()]),
         ("the seed differs", vec![one.clone(), other(|m| m.seed = 8)]),
-        ("the nonce differs", vec![one.clone(), other(|m| m.nonce = "0".into())]),
+        (
+            "the nonce differs",
+            vec![one.clone(), other(|m| m.nonce = "0".into())],
+        ),
         (
             "the version of the program differs",
             vec![one.clone(), other(|m| m.program = "0".into())],
         ),
-        ("the format differs", vec![one.clone(), other(|m| m.format = 1)]),
+        (
+            "the format differs",
+            vec![one.clone(), other(|m| m.format = 1)],
+        ),
         (
             "the number of shards differs",
-            vec![one.clone(), other(|m| m.shard = Some(Shard { index: 2, count: 3 }))],
+            vec![
+                one.clone(),
+                other(|m| m.shard = Some(Shard { index: 2, count: 3 })),
+            ],
         ),
-        ("the setting `repeat` differs", vec![one.clone(), other(setting)]),
+        (
+            "the setting `repeat` differs",
+            vec![one.clone(), other(setting)],
+        ),
         ("is no shard", vec![one.clone(), other(|m| m.shard = None)]),
     ];
     for (expected, manifests) in cases {
@@ -129,7 +152,10 @@ fn what_does_not_belong_together_is_refused_with_the_reason() {
         assert!(error.to_string().contains(expected), "{expected}: {error}");
         assert!(!out.exists(), "{expected}");
     }
-    assert!(matches!(merge(&[], Path::new("out")), Err(MergeError::Nothing)));
+    assert!(matches!(
+        merge(&[], Path::new("out")),
+        Err(MergeError::Nothing)
+    ));
 }
 
 #[test]
@@ -146,6 +172,9 @@ fn a_shard_that_was_broken_off_is_refused() {
     let broken = RunWriter::create(&second, &manifest(shard(2, 2)), true).expect("creates");
     drop(broken);
     let error = merge(&[paths[0].clone(), second], &dir.path().join("out")).expect_err("broken");
-    assert!(error.to_string().contains("has not come to its end"), "{error}");
+    assert!(
+        error.to_string().contains("has not come to its end"),
+        "{error}"
+    );
     assert!(error.help().contains("--resume"));
 }

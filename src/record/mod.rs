@@ -37,8 +37,8 @@ pub use manifest::{
 pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
-    AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,
-    RequestRecord, Stamps,
+    AttemptKey, BoundRecord, Break, EventLabel, IDLE_CUT, Outcome, RecordedMessage, RecordedSpan,
+    RequestRecord, Stamps, is_late,
 };
 pub use resume::Unfinished;
 pub use spans::{SpanStore, StoredSpan};

@@ -181,7 +181,8 @@ impl Run {
     ///
     /// [`ReadError`], at the first line that cannot be read.
     pub fn aside(&self) -> Result<Vec<RequestRecord>, ReadError> {
-        self.optional(files::ASIDE)?.map_or(Ok(Vec::new()), Iterator::collect)
+        self.optional(files::ASIDE)?
+            .map_or(Ok(Vec::new()), Iterator::collect)
     }
 
     /// The ledger; empty in a run of format 1, which had none.
@@ -190,7 +191,8 @@ impl Run {
     ///
     /// [`ReadError`], at the first line that cannot be read.
     pub fn ledger(&self) -> Result<Vec<LedgerLine>, ReadError> {
-        self.optional(files::LEDGER)?.map_or(Ok(Vec::new()), Iterator::collect)
+        self.optional(files::LEDGER)?
+            .map_or(Ok(Vec::new()), Iterator::collect)
     }
 
     /// A file that need not be there.

@@ -1,8 +1,8 @@
 use super::*;
+use crate::chat::Text;
 use crate::record::ledger::{ConversationFact, Ended, Start};
 use crate::record::tests::{bound, record};
 use crate::record::{Ending, Manifest, RunContents};
-use crate::chat::Text;
 use std::fs;
 
 /// A record of a conversation, with its turn as its place in time.
@@ -115,7 +115,9 @@ fn a_superseded_conversation_is_finished_again_only_by_its_next_end() {
     let dir = tempfile::tempdir().expect("folder");
     killed(dir.path());
     let unfinished = Unfinished::open(dir.path()).expect("opens");
-    let writer = unfinished.go_on(&BTreeSet::new(), Micros(9_000)).expect("goes on");
+    let writer = unfinished
+        .go_on(&BTreeSet::new(), Micros(9_000))
+        .expect("goes on");
     drop(writer);
     let unfinished = Unfinished::open(dir.path()).expect("opens");
     assert!(unfinished.finished.is_empty());
@@ -124,7 +126,9 @@ fn a_superseded_conversation_is_finished_again_only_by_its_next_end() {
     drop(unfinished);
     let mut writer = gone_on(dir.path());
     let text = Text::from("said");
-    writer.append(&of("a", 1, &text), &mut [&text].into_iter()).expect("appends");
+    writer
+        .append(&of("a", 1, &text), &mut [&text].into_iter())
+        .expect("appends");
     writer.note(&ended("a")).expect("appends");
     drop(writer);
     let unfinished = Unfinished::open(dir.path()).expect("opens");

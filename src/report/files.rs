@@ -8,6 +8,7 @@ use super::detail::Detail;
 use super::excerpts::excerpts;
 use super::figures::figures;
 use super::html::{Download, HtmlError, Picture, html};
+use super::ledger;
 use super::page::{Shown, page};
 use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
@@ -18,8 +19,8 @@ use crate::analysis::{Results, Samples};
 use crate::cache::ModelError;
 use crate::chart::ChartError;
 use crate::record::{
-    RequestRecord,
-    BoundRecord, Manifest, ReadError, Run, RunContents, WriteError, files, write_requests,
+    BoundRecord, Manifest, ReadError, RequestRecord, Run, RunContents, WriteError, files,
+    write_requests,
 };
 use crate::tokens::{SharedEncoder, embedded};
 use std::collections::HashMap;
@@ -72,6 +73,8 @@ pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Rebuil
         price_again(&mut run.manifest, catalogue);
     }
     let (samples, found, warnings) = read(&run, prices.is_some())?;
+    let mut warnings = warnings;
+    warnings.extend(ledger::notes(&run.manifest, &run.ledger()?));
     let results = Results::new(&run.manifest, &samples, warnings);
     let all = scenes(&results);
     let mut detail = Detail::plan(&samples, &all);

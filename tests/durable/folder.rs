@@ -104,7 +104,10 @@ impl Ended {
 pub(crate) fn wait_until(child: &mut Child, ready: impl Fn() -> bool) {
     while !ready() {
         let ended = child.try_wait().expect("a process");
-        assert!(ended.is_none(), "ended before it could be killed: {ended:?}");
+        assert!(
+            ended.is_none(),
+            "ended before it could be killed: {ended:?}"
+        );
         #[expect(clippy::disallowed_methods, reason = "waits for another process")]
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -13,7 +13,10 @@ type Said = (String, Option<u64>, Option<u64>, Option<u64>, Vec<String>);
 fn said(run: &RunContents) -> BTreeMap<(String, u32), Said> {
     let mut said = BTreeMap::new();
     for record in &run.requests {
-        let bound = run.bounds.iter().filter(|bound| bound.key() == record.key());
+        let bound = run
+            .bounds
+            .iter()
+            .filter(|bound| bound.key() == record.key());
         let bound: Vec<_> = bound.collect();
         assert_eq!(bound.len(), 1, "{}", record.conversation);
         let usage = &record.usage;
@@ -26,7 +29,12 @@ fn said(run: &RunContents) -> BTreeMap<(String, u32), Said> {
         );
         let place = (record.conversation.to_string(), record.turn);
         let twice = said.insert(place, what);
-        assert!(twice.is_none(), "{} turn {}", record.conversation, record.turn);
+        assert!(
+            twice.is_none(),
+            "{} turn {}",
+            record.conversation,
+            record.turn
+        );
     }
     said
 }
@@ -64,25 +72,50 @@ fn a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been() {
     ];
     for way in ways {
         let folder = Folder::new();
-        let fixed = ["run", "chat.yaml", "--config", "dev,append-only", "--repeat", "3"];
+        let fixed = [
+            "run",
+            "chat.yaml",
+            "--config",
+            "dev,append-only",
+            "--repeat",
+            "3",
+        ];
         let arguments = [&fixed[..], &["--no-report", "--quiet"], way].concat();
         let whole = [&arguments[..], &["--out", "whole"]].concat();
         folder.run(&whole).ended_with(0, &[]);
-        let moments: &[usize] = if way.is_empty() { &[0, 2] } else { &[0, 1, 5, 2] };
+        let moments: &[usize] = if way.is_empty() {
+            &[0, 2]
+        } else {
+            &[0, 1, 5, 2]
+        };
         let run = killed(&folder, &arguments, moments);
         assert_eq!(said(&run), said(&folder.contents("whole")), "{way:?}");
         assert_eq!(run.manifest.ending, Some(Ending::Complete));
         assert_eq!(run.manifest.resumed.len(), moments.len());
         // No two sessions send under one nonce or salt, and the clock only goes on.
         let kept: BTreeSet<_> = run.requests.iter().map(|r| (&r.salt, &r.nonce)).collect();
-        let mut aside = run.aside.iter().filter(|r| r.flags.iter().any(|f| &**f == "superseded"));
+        let mut aside = run
+            .aside
+            .iter()
+            .filter(|r| r.flags.iter().any(|f| &**f == "superseded"));
         let isolated_alone = !way.contains(&"cell");
         if isolated_alone && !way.is_empty() {
-            assert!(aside.all(|r| !kept.contains(&(&r.salt, &r.nonce))), "{way:?}");
+            assert!(
+                aside.all(|r| !kept.contains(&(&r.salt, &r.nonce))),
+                "{way:?}"
+            );
         }
         for resumption in &run.manifest.resumed {
-            let before = run.requests.iter().filter(|r| r.stamps.due_us < resumption.from_us);
-            assert!(before.map(last_stamp).all(|done| done < resumption.from_us.0), "{way:?}");
+            let before = run
+                .requests
+                .iter()
+                .filter(|r| r.stamps.due_us < resumption.from_us);
+            assert!(
+                before
+                    .map(last_stamp)
+                    .all(|done| done < resumption.from_us.0),
+                "{way:?}"
+            );
         }
     }
 }
@@ -95,7 +128,15 @@ fn plan_files_variables_and_load_levels_are_gone_on_with() {
         "plan.yaml",
         "plan: levels\nscenarios: [chat.yaml]\nconfig: [dev]\nsessions: [1, 2]\norder: shuffled\n",
     );
-    let arguments = ["run", "plan.yaml", "--target", &server.url, "--out", "run", "-q"];
+    let arguments = [
+        "run",
+        "plan.yaml",
+        "--target",
+        &server.url,
+        "--out",
+        "run",
+        "-q",
+    ];
     let mut begun = folder.program(&arguments);
     let begun = begun.env("PREFIXBENCH_REPEAT", "4");
     let mut child = begun
@@ -142,7 +183,16 @@ fn a_run_whose_server_went_away_goes_on_when_it_is_back() {
     let address = free_address();
     let url = format!("http://{address}/v1");
     let server = at(address);
-    let fixed = ["run", "chat.yaml", "--config", "dev,inline", "--repeat", "3", "--out", "run"];
+    let fixed = [
+        "run",
+        "chat.yaml",
+        "--config",
+        "dev,inline",
+        "--repeat",
+        "3",
+        "--out",
+        "run",
+    ];
     let mut child = folder.start(&[&fixed[..], &["--target", &url, "--retries", "0"]].concat());
     wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 5);
     drop(server);
@@ -150,28 +200,55 @@ fn a_run_whose_server_went_away_goes_on_when_it_is_back() {
     let before = folder.contents("run");
     assert_ne!(before.manifest.ending, Some(Ending::Complete));
     let records = folder.read("run/requests.jsonl");
-    folder.run(&["run", "--resume", "run"]).ended_with(4, &["cannot connect"]);
-    assert_eq!(folder.read("run/requests.jsonl"), records, "nothing is touched before");
+    folder
+        .run(&["run", "--resume", "run"])
+        .ended_with(4, &["cannot connect"]);
+    assert_eq!(
+        folder.read("run/requests.jsonl"),
+        records,
+        "nothing is touched before"
+    );
     let _back = at(address);
     folder.run(&["run", "--resume", "run"]).ended_with(0, &[]);
     let run = folder.contents("run");
     assert_eq!(said(&run).len(), 2 * 3 * 3);
-    assert!(run.requests.iter().all(|record| record.outcome.as_str() == "ok"));
-    assert!(run.aside.iter().any(|record| record.outcome.as_str() != "ok"));
+    assert!(
+        run.requests
+            .iter()
+            .all(|record| record.outcome.as_str() == "ok")
+    );
+    assert!(
+        run.aside
+            .iter()
+            .any(|record| record.outcome.as_str() != "ok")
+    );
 }
 
 #[test]
 fn an_interrupted_run_goes_on() {
     let server = Served::slow();
     let folder = Folder::new();
-    let fixed = ["run", "chat.yaml", "--config", "dev", "--repeat", "3", "--out", "run"];
+    let fixed = [
+        "run",
+        "chat.yaml",
+        "--config",
+        "dev",
+        "--repeat",
+        "3",
+        "--out",
+        "run",
+    ];
     let mut child = folder.start(&[&fixed[..], &["--target", &server.url]].concat());
     wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 4);
     let kill = format!("kill -INT {}", child.id());
-    let sent = std::process::Command::new("/bin/sh").args(["-c", &kill]).status();
+    let sent = std::process::Command::new("/bin/sh")
+        .args(["-c", &kill])
+        .status();
     assert!(sent.expect("a shell").success());
     assert_eq!(child.wait().expect("an end").code(), Some(130));
-    folder.run(&["run", "--resume", "run", "-q"]).ended_with(0, &[]);
+    folder
+        .run(&["run", "--resume", "run", "-q"])
+        .ended_with(0, &[]);
     assert_eq!(said(&folder.contents("run")).len(), 3 * 3);
 }
 
@@ -182,7 +259,10 @@ fn a_full_disk_stops_it_cleanly_and_it_goes_on_when_there_is_space() {
     let run = "run chat.yaml --config dev,inline --repeat 8 --out run";
     let script = format!("ulimit -f 24; exec '{program}' {run}");
     let mut shell = std::process::Command::new("/bin/sh");
-    shell.current_dir(folder.path()).env_clear().env("NO_COLOR", "1");
+    shell
+        .current_dir(folder.path())
+        .env_clear()
+        .env("NO_COLOR", "1");
     let ended = Ended::of(shell.args(["-c", &script]).output());
     ended.ended_with(5, &["no space left", "--resume"]);
     let lines = folder.read("run/requests.jsonl");
@@ -200,7 +280,9 @@ fn two_runs_never_write_one_folder() {
     let arguments = ["run", "chat.yaml", "--target", &server.url, "--out", "run"];
     let mut child = folder.start(&arguments);
     wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 1);
-    folder.run(&arguments).ended_with(2, &["folder `run` is not empty", "--resume"]);
+    folder
+        .run(&arguments)
+        .ended_with(2, &["folder `run` is not empty", "--resume"]);
     let ended = folder.run(&["run", "--resume", "run"]);
     ended.ended_with(2, &["another run is writing to"]);
     kill(&mut child);

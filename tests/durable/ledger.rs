@@ -42,7 +42,14 @@ fn a_cache_that_another_run_warmed_is_noticed_and_its_conversations_count_nowher
         let server = Served::instant();
         let folder = Folder::new();
         let fixed = ["run", "chat.yaml", "--config", "dev", "--repeat", "2"];
-        let by = ["--target", &server.url, "--isolate-by", by, "--nonce", "12345678"];
+        let by = [
+            "--target",
+            &server.url,
+            "--isolate-by",
+            by,
+            "--nonce",
+            "12345678",
+        ];
         let run = |out: &str| {
             let ended = folder.run(&[&fixed[..], &by, &["--out", out]].concat());
             ended.ended_with(0, &[]);
@@ -55,7 +62,9 @@ fn a_cache_that_another_run_warmed_is_noticed_and_its_conversations_count_nowher
         assert_eq!(flags(&warm, "contaminated"), 6, "every request of both");
         assert_eq!(starts(&warm), [(Start::Cold, Some(false)); 2]);
         let summary = folder.read("warm/summary.csv");
-        let mut rows = summary.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let mut rows = summary
+            .lines()
+            .map(|row| row.split(',').collect::<Vec<_>>());
         let names = rows.next().expect("names");
         let row = rows.next().expect("a row");
         let cell = |name: &str| row[names.iter().position(|other| *other == name).expect(name)];
@@ -78,15 +87,29 @@ fn with_nothing_done_a_warm_cache_is_no_contamination() {
     assert_eq!(flags(&second, "contaminated"), 0);
     assert_eq!(flags(&second, "above_bound"), 3, "what the first run left");
     assert_eq!(starts(&second), [(Start::Unknown, None)]);
-    assert_eq!(probes(&second), [], "nothing is asked that others could find");
+    assert_eq!(
+        probes(&second),
+        [],
+        "nothing is asked that others could find"
+    );
 }
 
 #[test]
 fn a_primed_unit_begins_warm_and_an_isolated_warm_up_leaves_it_cold() {
     let cases = [
-        ("prime", "conversation", 2, vec![(Start::Warm, Some(true)); 2]),
+        (
+            "prime",
+            "conversation",
+            2,
+            vec![(Start::Warm, Some(true)); 2],
+        ),
         ("prime", "cell", 1, vec![(Start::Warm, Some(true)); 2]),
-        ("isolate", "conversation", 1, vec![(Start::Cold, Some(true)); 2]),
+        (
+            "isolate",
+            "conversation",
+            1,
+            vec![(Start::Cold, Some(true)); 2],
+        ),
     ];
     for (mode, isolate, warmed, expected) in cases {
         for by in ["salt", "nonce"] {
@@ -101,7 +124,11 @@ fn a_primed_unit_begins_warm_and_an_isolated_warm_up_leaves_it_cold() {
             let warm_ups = warm_ups(&run);
             assert_eq!(warm_ups.len(), warmed, "{mode} {isolate}");
             let prime = mode == "prime";
-            assert!(warm_ups.iter().all(|fact| fact.readable == prime.then_some(true)));
+            assert!(
+                warm_ups
+                    .iter()
+                    .all(|fact| fact.readable == prime.then_some(true))
+            );
             assert_eq!(flags(&run, "contaminated") + flags(&run, "above_bound"), 0);
             // What warmed is known to the bounds.
             for bound in run.bounds.iter().filter(|bound| bound.turn == 1) {
@@ -130,7 +157,14 @@ fn the_probe_at_a_cells_end_tells_whether_its_first_prompt_was_still_held() {
         assert_eq!(run.aside.len(), 1);
         assert_eq!(run.requests.len(), 12);
         assert!(!folder.read("run/requests.csv").contains("probe"));
-        let off = ["--eviction-probe", "off", "--target", &server.url, "--out", "off"];
+        let off = [
+            "--eviction-probe",
+            "off",
+            "--target",
+            &server.url,
+            "--out",
+            "off",
+        ];
         folder.run(&[&fixed[..], &off].concat()).ended_with(0, &[]);
         assert_eq!(folder.contents("off").aside.len(), 0);
     }

@@ -6,7 +6,10 @@ use std::fs;
 /// A run by a plan that was killed after its first record.
 fn killed(server: &Served, more: &[&str]) -> Folder {
     let folder = Folder::new();
-    folder.write("plan.yaml", "plan: p\nscenarios: [chat.yaml]\nconfig: [dev, inline]\n");
+    folder.write(
+        "plan.yaml",
+        "plan: p\nscenarios: [chat.yaml]\nconfig: [dev, inline]\n",
+    );
     folder.write("phrases.json", "{}");
     let fixed = ["run", "plan.yaml", "--target", &server.url, "--out", "run"];
     let mut child = folder.start(&[&fixed[..], more].concat());
@@ -49,7 +52,9 @@ fn what_was_changed_since_is_named_and_nothing_is_touched() {
         ended.ended_with(2, &[expected, "begin a new run"]);
         assert_eq!(folder.read("run/requests.jsonl"), before, "{file}");
         folder.write(file, &text);
-        folder.run(&["run", "--resume", "run", "--no-report"]).ended_with(0, &[]);
+        folder
+            .run(&["run", "--resume", "run", "--no-report"])
+            .ended_with(0, &[]);
     }
 }
 
@@ -57,12 +62,18 @@ fn what_was_changed_since_is_named_and_nothing_is_touched() {
 fn nothing_may_be_changed_by_arguments_beside_it() {
     let server = Served::slow();
     let folder = killed(&server, &[]);
-    for more in [&["--repeat", "2"][..], &["chat.yaml"], &["--target=http://me:secret@h/v1"]] {
+    for more in [
+        &["--repeat", "2"][..],
+        &["chat.yaml"],
+        &["--target=http://me:secret@h/v1"],
+    ] {
         let ended = folder.run(&[&["run", "--resume", "run"], more].concat());
         ended.ended_with(2, &["would change it", "--quiet"]);
         assert!(!ended.err.contains("secret"), "{}", ended.err);
     }
-    folder.run(&["run", "--resume", "nowhere"]).ended_with(2, &["not a run folder"]);
+    folder
+        .run(&["run", "--resume", "nowhere"])
+        .ended_with(2, &["not a run folder"]);
 }
 
 #[test]
@@ -77,13 +88,21 @@ fn a_run_of_the_previous_format_is_read_and_not_gone_on_with() {
     let contents = folder.contents("old");
     assert_eq!(contents.manifest.format, 1);
     assert_eq!(contents.requests.len(), 4);
-    assert!(contents.requests.iter().all(|record| record.v == 1 && record.epoch == 0));
+    assert!(
+        contents
+            .requests
+            .iter()
+            .all(|record| record.v == 1 && record.epoch == 0)
+    );
     let ended = folder.run(&["report", "old"]);
     ended.ended_with(0, &[]);
     assert!(ended.out.contains("append-only"), "{}", ended.out);
     // As if it had been killed: an ended one has nothing left to do.
     let manifest = folder.read("old/manifest.json");
-    folder.write("old/manifest.json", &manifest.replacen("\"complete\"", "null", 1));
+    folder.write(
+        "old/manifest.json",
+        &manifest.replacen("\"complete\"", "null", 1),
+    );
     let ended = folder.run(&["run", "--resume", "old"]);
     ended.ended_with(2, &["format 1"]);
 }
@@ -92,7 +111,14 @@ fn a_run_of_the_previous_format_is_read_and_not_gone_on_with() {
 fn the_name_of_a_variable_is_kept_and_a_key_in_its_place_is_refused_unseen() {
     let server = Served::instant();
     let folder = Folder::new();
-    let fixed = ["run", "chat.yaml", "--config", "dev", "--target", &server.url];
+    let fixed = [
+        "run",
+        "chat.yaml",
+        "--config",
+        "dev",
+        "--target",
+        &server.url,
+    ];
     for key in ["sk-live-1234", "0123456789abcdef"] {
         let ended = folder.run(&[&fixed[..], &["--out", "no", "--key-env", key]].concat());
         ended.ended_with(2, &["--key-env"]);
@@ -103,5 +129,8 @@ fn the_name_of_a_variable_is_kept_and_a_key_in_its_place_is_refused_unseen() {
     let ended = crate::folder::Ended::of(with.env("MY_KEY", "sk-live-1234").output());
     ended.ended_with(0, &[]);
     let manifest = folder.read("run/manifest.json");
-    assert!(manifest.contains("MY_KEY") && !manifest.contains("sk-live"), "{manifest}");
+    assert!(
+        manifest.contains("MY_KEY") && !manifest.contains("sk-live"),
+        "{manifest}"
+    );
 }

@@ -11,8 +11,22 @@ fn each_conversation_begins_on_a_cache_that_was_emptied_before() {
     let server = Served::instant();
     let folder = Folder::new();
     for (isolate, resets) in [("conversation", 4), ("cell", 2), ("run", 1)] {
-        let fixed = ["run", "chat.yaml", "--config", "dev,inline", "--repeat", "2"];
-        let how = ["--isolate-by", "reset", "--isolate", isolate, "--out", isolate];
+        let fixed = [
+            "run",
+            "chat.yaml",
+            "--config",
+            "dev,inline",
+            "--repeat",
+            "2",
+        ];
+        let how = [
+            "--isolate-by",
+            "reset",
+            "--isolate",
+            isolate,
+            "--out",
+            isolate,
+        ];
         let ended = folder.run(&[&fixed[..], &how, &["--target", &server.url]].concat());
         ended.ended_with(0, &[]);
         let run = folder.contents(isolate);
@@ -22,13 +36,21 @@ fn each_conversation_begins_on_a_cache_that_was_emptied_before() {
         });
         let facts: Vec<_> = facts.collect();
         assert_eq!(facts.len(), resets, "{isolate}");
-        assert!(facts.iter().all(|fact| fact.status == 200 && fact.answer.contains("true")));
+        assert!(
+            facts
+                .iter()
+                .all(|fact| fact.status == 200 && fact.answer.contains("true"))
+        );
         for record in &run.requests {
             assert_eq!(record.salt, None);
             assert_eq!(&*record.nonce, "0 0 0 0 0 0 0 0");
             let bound = run.bounds.iter().find(|bound| bound.key() == record.key());
             let bound = bound.and_then(|bound| bound.bound);
-            assert_eq!(record.usage.read, bound, "{isolate} {}", record.conversation);
+            assert_eq!(
+                record.usage.read, bound,
+                "{isolate} {}",
+                record.conversation
+            );
         }
         let epochs: std::collections::BTreeSet<u32> =
             run.requests.iter().map(|record| record.epoch).collect();
@@ -45,7 +67,14 @@ fn what_would_empty_it_under_another_conversation_is_refused() {
         (&["--isolate", "none"], "leaves the cache as it is"),
         (&["--isolate", "cell", "--order", "shuffled"], "interleaved"),
     ] {
-        let fixed = ["run", "chat.yaml", "--isolate-by", "reset", "--target", &server.url];
+        let fixed = [
+            "run",
+            "chat.yaml",
+            "--isolate-by",
+            "reset",
+            "--target",
+            &server.url,
+        ];
         let ended = folder.run(&[&fixed[..], more].concat());
         ended.ended_with(2, &[expected]);
     }
@@ -57,7 +86,9 @@ fn answering(owner: &'static str, status: StatusCode, said: &'static str) -> Str
     listener.set_nonblocking(true).expect("a socket");
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
         let models = format!(r#"{{"data":[{{"id":"m","owned_by":"{owner}"}}]}}"#);
         let answer = move || async move { (status, said) };
         let router = Router::new()
@@ -76,8 +107,18 @@ fn answering(owner: &'static str, status: StatusCode, said: &'static str) -> Str
 fn a_server_that_does_not_empty_its_cache_is_told_with_the_way_out() {
     let cases = [
         ("vllm", StatusCode::NOT_FOUND, "", "VLLM_SERVER_DEV_MODE=1"),
-        ("vllm", StatusCode::OK, r#"{"success":false}"#, "did not empty its cache"),
-        ("llamacpp", StatusCode::NOT_IMPLEMENTED, "", "--slot-save-path"),
+        (
+            "vllm",
+            StatusCode::OK,
+            r#"{"success":false}"#,
+            "did not empty its cache",
+        ),
+        (
+            "llamacpp",
+            StatusCode::NOT_IMPLEMENTED,
+            "",
+            "--slot-save-path",
+        ),
         ("somebody", StatusCode::NOT_FOUND, "", "--isolate-by nonce"),
     ];
     for (owner, status, said, expected) in cases {

@@ -251,7 +251,9 @@ fn counts_that_cannot_be_are_flagged() {
         records[1].usage.read = Some(Tokens(second));
         records[1].usage.origin = origin;
         // Kept apart, so that it should have begun cold.
-        records.iter_mut().for_each(|record| record.nonce = Arc::from("1 2 3 4 5 6 7 8"));
+        records
+            .iter_mut()
+            .for_each(|record| record.nonce = Arc::from("1 2 3 4 5 6 7 8"));
         let target = TargetFacts {
             tolerance: Tokens(tolerance),
             ..target("blocks:4")
@@ -305,6 +307,15 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
         "after idle nothing may be left"
     );
 
+    records[1].flags = vec![Arc::from(crate::record::IDLE_CUT)];
+    let found = play(&target, &records, &spans);
+    assert_eq!(
+        found[1].flags.join(" "),
+        "beyond_lifetime",
+        "a rest that was cut short is a wait"
+    );
+
+    records[1].flags.clear();
     records[1].scenario_ms = records[0].scenario_ms + 299_000;
     let found = play(&target, &records, &spans);
     assert_eq!(pair(&found[1]).1, Some(12));
@@ -491,7 +502,11 @@ fn what_was_set_aside_is_in_the_cache_and_has_no_bound_of_its_own() {
     primed.flags.push(Arc::from("warm_up"));
     let mut measured = sent(&said, 2);
     measured.turn = 1;
-    let alone = play(&target("blocks:4"), &[measured.clone()], &store(&[said.clone()]));
+    let alone = play(
+        &target("blocks:4"),
+        &[measured.clone()],
+        &store(&[said.clone()]),
+    );
     assert_eq!(alone[0].bound, Some(Tokens(0)));
     let records = [primed, measured];
     let found = play(&target("blocks:4"), &records, &store(&[said]));

@@ -21,7 +21,7 @@ use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use super::tokens;
 use crate::load::{
-    Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, WarmUp, Writer,
+    Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, Target, WarmUp, Writer,
 };
 use crate::record::{Ending, Invocation, Manifest, RunWriter, Shard, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
@@ -119,6 +119,11 @@ pub(super) struct Arguments {
     #[arg(long, value_enum)]
     eviction_probe: Option<EvictionProbe>,
 
+    /// Rest at most this long on a real server where a scenario idles; the request behind a rest
+    /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
+    #[arg(long, value_name = "SECONDS")]
+    longest_idle: Option<u64>,
+
     /// Folder of the run [default: reports/DATE-SCENARIO]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -147,10 +152,7 @@ pub(super) fn run(arguments: Arguments, raw: &[OsString]) -> Result<Exit, Failur
     let (arguments, begin) = match resume::start(arguments, raw)? {
         Start::Anew(arguments, invocation) => (arguments, Begin::Anew(invocation)),
         Start::Again(arguments, again) => (arguments, Begin::Again(again)),
-        Start::Finished(dir) => {
-            output::tell(&resume::nothing_left(&dir));
-            return Ok(Exit::Done);
-        }
+        Start::Finished(dir, no_report) => return resume::nothing_left(&dir, no_report),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -209,7 +211,8 @@ impl Begin {
             Self::Anew(mut invocation) => {
                 let dir = plan::folder(arguments, planned, &manifest);
                 // Its way to here is known only once it is there.
-                std::fs::create_dir_all(&dir).map_err(|source| not_written(WriteError::new(&dir, source)))?;
+                std::fs::create_dir_all(&dir)
+                    .map_err(|source| not_written(WriteError::new(&dir, source)))?;
                 invocation.folder = resume::way_back(&dir);
                 manifest.invocation = Some(invocation);
                 RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)
@@ -277,7 +280,7 @@ async fn drive(
             client: Arc::clone(&place.client),
             isolate: planned.isolate,
             nonce,
-            limits: planned.limits,
+            limits: place.limits(planned.limits),
             records: writer.sender(),
             idle: place.idle(),
             stop: stop.clone(),
@@ -496,6 +499,14 @@ impl Place {
             client: Arc::new(client),
             server: Some(Arc::new(server)),
         })
+    }
+
+    /// Only what is waited for can be cut short.
+    fn limits(&self, limits: Limits) -> Limits {
+        Limits {
+            longest_idle: limits.longest_idle.filter(|_| self.server.is_none()),
+            ..limits
+        }
     }
 
     /// The embedded server's clock jumps; anything else is waited for.

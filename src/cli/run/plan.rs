@@ -6,7 +6,7 @@ use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
 use crate::cli::target::{Aim, IsolateBy, parse_model};
-use crate::cli::{output, planned, resources, serve};
+use crate::cli::{output, planned, resources, serve, targets as target_files};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
 use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
@@ -61,8 +61,8 @@ impl Planned {
         let usual = planned::usual(plan.as_ref());
         let names = settings.list("config", &given.configurations.names, usual)?;
         once("configuration", &names)?;
-        let chosen = chosen(given, &scenarios, &names)?;
         let targets = targets(given, settings)?;
+        let chosen = chosen(given, &scenarios, &names, &targets)?;
         let embedded = targets.iter().any(|target| target == EMBEDDED);
         let profile = if embedded {
             Some(profile(given, plan.as_ref(), settings)?)
@@ -90,6 +90,7 @@ impl Planned {
                 max_tokens: settings.resolve("max-tokens", given.max_tokens, max_tokens)?,
                 retries: settings.resolve("retries", given.retries, 2)?,
                 longest_wait: Duration::from_mins(1),
+                longest_idle: longest_idle(given, settings)?,
             },
             nonce: match given_nonce {
                 Some(nonce) => nonce,
@@ -113,12 +114,16 @@ impl Planned {
 
     /// Tells of scenarios that really rest: only the embedded server's clock can jump.
     pub(super) fn tell_idling(&self) {
+        if self.limits.longest_idle.is_some() {
+            return;
+        }
         for scenario in &self.scenarios {
             let rest: Duration = scenario.steps.iter().map(|step| idle(&step.action)).sum();
             if rest >= Duration::from_mins(1) {
                 let minutes = rest.as_secs() / 60;
                 output::warn(&format!(
-                    "`{}` idles for {minutes} min in each conversation, which a real server has to wait out",
+                    "`{}` idles for {minutes} min in each conversation, which a real server has to wait out; \
+                     --longest-idle cuts that short",
                     scenario.name
                 ));
             }
@@ -312,6 +317,12 @@ fn idle(action: &Action) -> Duration {
     }
 }
 
+/// How long a real server rests at most, where that was said.
+fn longest_idle(given: &Arguments, settings: &mut Settings) -> Result<Option<Duration>, Failure> {
+    let seconds = settings.optional("longest-idle", given.longest_idle)?;
+    Ok(seconds.map(Duration::from_secs))
+}
+
 fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
     let mut replies = scenarios.iter().map(|scenario| scenario.replies);
     replies.any(|replies| replies == Replies::Live)
@@ -325,13 +336,16 @@ fn chosen(
     given: &Arguments,
     scenarios: &[Arc<Scenario>],
     names: &[String],
+    of_run: &[String],
 ) -> Result<Vec<Chosen>, Failure> {
+    let remote: Vec<&String> = of_run.iter().filter(|name| *name != EMBEDDED).collect();
+    let withheld = target_files::key_variables(&given.aim, &remote, &given.files.scenarios)?;
     let mut chosen = Vec::new();
     for scenario in scenarios {
         let find = |name: &String| given.configurations.find(name, scenario);
         let found: Vec<Configuration> = names.iter().map(find).collect::<Result<_, _>>()?;
         let files = resources::Files::read(scenario, &found, &given.configurations)?;
-        let files: Arc<dyn Resources> = Arc::new(files);
+        let files: Arc<dyn Resources> = Arc::new(files.withholding(&withheld));
         chosen.push((found, files));
     }
     Ok(chosen)

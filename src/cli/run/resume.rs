@@ -3,11 +3,12 @@
 
 use super::plan::Planned;
 use super::{Arguments, not_written};
-use crate::cli::exit::Failure;
 use crate::chat::Digest;
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
 use crate::cli::target::variable;
-use crate::load::{Beginning, Cell, Isolate, Target};
+use crate::cli::{output, outputs};
+use crate::load::{Cell, Isolate, StartState, Target};
 use crate::record::{Ending, Invocation, Manifest, PublicUrl, RunWriter, Unfinished};
 use crate::units::Micros;
 use clap::Parser;
@@ -22,8 +23,8 @@ pub(super) enum Start {
     Anew(Box<Arguments>, Invocation),
     /// One that goes on.
     Again(Box<Arguments>, Box<Again>),
-    /// One that has nothing left to do.
-    Finished(PathBuf),
+    /// One that has nothing left to do, and whether its tables are not wanted.
+    Finished(PathBuf, bool),
 }
 
 /// A run that goes on.
@@ -70,12 +71,15 @@ pub(super) fn start(arguments: Arguments, raw: &[OsString]) -> Result<Start, Fai
     let unfinished = Unfinished::open(&whole).map_err(not_written)?;
     let manifest = &unfinished.manifest;
     if manifest.ending == Some(Ending::Complete) {
-        return Ok(Start::Finished(dir));
+        return Ok(Start::Finished(dir, arguments.no_report));
     }
     same_program(manifest, &dir)?;
     let Some(invocation) = manifest.invocation.clone() else {
         return Err(Failure::wrong(
-            format!("the run in `{}` does not say what it was begun with", dir.display()),
+            format!(
+                "the run in `{}` does not say what it was begun with",
+                dir.display()
+            ),
             "a merged run, or one of an earlier version, cannot be gone on with; begin a new one",
         ));
     };
@@ -121,7 +125,10 @@ fn to_its_place(dir: &Path, invocation: &Invocation) -> Result<(), Failure> {
         .and_then(|dir| std::env::set_current_dir(dir.join(up)));
     moved.map_err(|error| {
         Failure::wrong(
-            format!("cannot go to where the run in `{}` was begun: {error}", dir.display()),
+            format!(
+                "cannot go to where the run in `{}` was begun: {error}",
+                dir.display()
+            ),
             "put the run's folder back to where it was written",
         )
     })
@@ -144,7 +151,11 @@ fn stored(invocation: &Invocation, dir: &Path) -> Result<Arguments, Failure> {
     let parsed = Stored::try_parse_from(&invocation.arguments);
     let parsed = parsed.map_err(|error| {
         Failure::wrong(
-            format!("the arguments of the run in `{}` cannot be read: {}", dir.display(), error.kind()),
+            format!(
+                "the arguments of the run in `{}` cannot be read: {}",
+                dir.display(),
+                error.kind()
+            ),
             "its manifest was changed; begin a new run",
         )
     })?;
@@ -225,7 +236,10 @@ fn hashes(arguments: &Arguments) -> Result<BTreeMap<String, Digest>, Failure> {
         let Some(path) = path else { continue };
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::wrong(
-                format!("cannot read `{}`, which {flag} names: {error}", path.display()),
+                format!(
+                    "cannot read `{}`, which {flag} names: {error}",
+                    path.display()
+                ),
                 "name a file that is there",
             )
         })?;
@@ -264,7 +278,10 @@ impl Again {
             ))
         };
         if then.plan_sha256 != now.plan_sha256 {
-            let name = planned.plan.as_ref().map(|plan| format!(" `{}`", plan.name));
+            let name = planned
+                .plan
+                .as_ref()
+                .map(|plan| format!(" `{}`", plan.name));
             return changed(format!("plan{}", name.unwrap_or_default()));
         }
         for facts in &then.scenarios {
@@ -341,13 +358,13 @@ impl Again {
     }
 
     /// What the runner of a target begins from.
-    pub(super) fn beginning(&self, target: &Target) -> Beginning {
+    pub(super) fn beginning(&self, target: &Target) -> StartState {
         let before = self.unfinished.epochs.get(&target.name).copied();
-        Beginning {
+        StartState {
             session: self.unfinished.session(),
             // A server of the run's own has ended with its session, and its cache too.
             epoch: before.unwrap_or(0) + u32::from(target.simulated()),
-            ..Beginning::default()
+            ..StartState::default()
         }
     }
 
@@ -368,18 +385,27 @@ fn shown(text: Option<&str>) -> String {
 
 /// From a run's folder to the one it was begun in, where that lies above it.
 pub(super) fn way_back(dir: &Path) -> Option<String> {
-    let (run, here) = (dir.canonicalize().ok()?, Path::new(".").canonicalize().ok()?);
+    let (run, here) = (
+        dir.canonicalize().ok()?,
+        Path::new(".").canonicalize().ok()?,
+    );
     let below = run.strip_prefix(here).ok()?;
     let up = below.components().map(|_| "..").collect::<Vec<_>>();
     (!up.is_empty()).then(|| up.join("/"))
 }
 
-/// What is said of a run that has nothing left to do.
-pub(super) fn nothing_left(dir: &Path) -> String {
-    format!(
+/// Tells of a run that has nothing left to do, and makes its tables again: it may have
+/// been killed over them.
+pub(super) fn nothing_left(dir: &Path, no_report: bool) -> Result<Exit, Failure> {
+    output::tell(&format!(
         "the run in `{}` is finished: every conversation came to its end",
         dir.display()
-    )
+    ));
+    if !no_report {
+        let results = outputs::rebuild(dir, None)?;
+        output::data(&outputs::terminal(&results))?;
+    }
+    Ok(Exit::Done)
 }
 
 #[cfg(test)]

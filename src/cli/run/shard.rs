@@ -19,10 +19,7 @@ const INDEX: &str = "JOB_COMPLETION_INDEX";
 /// # Errors
 ///
 /// A part that does not exist, and a number of parts without an index.
-pub(super) fn chosen(
-    given: &Arguments,
-    settings: &mut Settings,
-) -> Result<Option<Shard>, Failure> {
+pub(super) fn chosen(given: &Arguments, settings: &mut Settings) -> Result<Option<Shard>, Failure> {
     let one = settings.optional("shard", given.shard)?;
     let count = settings.optional("shards", given.shards)?;
     let index = variable(INDEX);
@@ -30,7 +27,9 @@ pub(super) fn chosen(
         (Some(shard), _, _) => Ok(Some(shard)),
         (None, Some(count), Some(index)) => indexed(count, &index).map(Some),
         (None, Some(count), None) => Err(Failure::wrong(
-            format!("`--shards {count}` says in how many parts, and nothing says which one this is"),
+            format!(
+                "`--shards {count}` says in how many parts, and nothing says which one this is"
+            ),
             format!("give --shard 1/{count} and so on, or set {INDEX} as an Indexed Job does"),
         )),
         (None, None, Some(_)) => {
@@ -52,13 +51,20 @@ fn indexed(count: u32, index: &str) -> Result<Shard, Failure> {
         }),
         _ => Err(Failure::wrong(
             format!("`{INDEX}` is `{index}`, which is no index of {count} shards"),
-            format!("it counts from 0 to {}: as many completions as shards", count.saturating_sub(1)),
+            format!(
+                "it counts from 0 to {}: as many completions as shards",
+                count.saturating_sub(1)
+            ),
         )),
     }
 }
 
 /// Refuses what would make the parts unlike the whole.
-pub(super) fn fits(shard: Option<Shard>, isolate: Isolate, nonce_given: bool) -> Result<(), Failure> {
+pub(super) fn fits(
+    shard: Option<Shard>,
+    isolate: Isolate,
+    nonce_given: bool,
+) -> Result<(), Failure> {
     if shard.is_none() {
         return Ok(());
     }

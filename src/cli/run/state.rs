@@ -8,7 +8,7 @@ use crate::chat::Digest;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
 use crate::conversation::Nonce;
-use crate::load::{self, Beginning, Cell, Engine, Isolate, Order, Target};
+use crate::load::{self, Cell, Engine, Isolate, Order, StartState, Target};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -94,12 +94,12 @@ pub(super) fn beginnings(
     again: Option<&Again>,
     planned: &Planned,
     targets: &[Arc<Target>],
-) -> Vec<Beginning> {
+) -> Vec<StartState> {
     let order = Arc::default();
-    let of = |target: &Arc<Target>| Beginning {
+    let of = |target: &Arc<Target>| StartState {
         warm_up: planned.warm_up,
         order: Arc::clone(&order),
-        ..again.map_or_else(Beginning::default, |again| again.beginning(target))
+        ..again.map_or_else(StartState::default, |again| again.beginning(target))
     };
     targets.iter().map(of).collect()
 }
@@ -131,7 +131,9 @@ fn can_be_emptied(planned: &Planned) -> Result<(), Failure> {
         Isolate::Cell if planned.order == Order::Shuffled => {
             "cells that are interleaved cannot each have a cache of their own that is emptied"
         }
-        Isolate::None => "`--isolate none` leaves the cache as it is, and `--isolate-by reset` empties it",
+        Isolate::None => {
+            "`--isolate none` leaves the cache as it is, and `--isolate-by reset` empties it"
+        }
         _ => return Ok(()),
     };
     Err(Failure::wrong(
