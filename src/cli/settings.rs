@@ -85,8 +85,24 @@ impl Settings {
         T: FromStr + Clone + Display,
         T::Err: Display,
     {
+        self.list_by(name, ',', flag, default)
+    }
+
+    /// As [`list`](Self::list), with another separator in a variable: for values that
+    /// have commas themselves.
+    pub(super) fn list_by<T>(
+        &mut self,
+        name: &str,
+        separator: char,
+        flag: &[T],
+        default: Vec<T>,
+    ) -> Result<Vec<T>, Failure>
+    where
+        T: FromStr + Clone + Display,
+        T::Err: Display,
+    {
         let flag = (!flag.is_empty()).then(|| flag.to_vec());
-        let given = self.chosen(name, flag, |text| text.split(',').collect())?;
+        let given = self.chosen(name, flag, |text| text.split(separator).collect())?;
         let (values, origin) = given.unwrap_or((default, SettingOrigin::Default));
         let shown = values.iter().map(ToString::to_string).collect::<Vec<_>>();
         self.keep(name, Value::from(shown), origin);
@@ -107,7 +123,7 @@ impl Settings {
         &self,
         name: &str,
         flag: Option<Vec<T>>,
-        split: fn(&str) -> Vec<&str>,
+        split: impl Fn(&str) -> Vec<&str>,
     ) -> Result<Option<(Vec<T>, SettingOrigin)>, Failure>
     where
         T: FromStr,
@@ -116,7 +132,7 @@ impl Settings {
         if let Some(values) = flag {
             return Ok(Some((values, SettingOrigin::Flag)));
         }
-        let variable = format!("PREFIXBENCH_{}", name.to_uppercase().replace('-', "_"));
+        let variable = variable(name);
         if let Some(text) = (self.environment)(&variable) {
             let values = split(&text).into_iter();
             let values = values.map(|value| parsed(&variable, value));
@@ -138,6 +154,17 @@ impl Settings {
             values.collect::<Result<_, _>>()?,
             SettingOrigin::Plan,
         )))
+    }
+
+    /// Who decides `name`, if anybody does.
+    pub(super) fn who(&self, name: &str, flag: bool) -> Option<SettingOrigin> {
+        if flag {
+            Some(SettingOrigin::Flag)
+        } else if (self.environment)(&variable(name)).is_some() {
+            Some(SettingOrigin::Env)
+        } else {
+            self.plan.contains_key(name).then_some(SettingOrigin::Plan)
+        }
     }
 
     fn keep(&mut self, name: &str, value: Value, origin: SettingOrigin) {
@@ -166,6 +193,10 @@ impl Settings {
     pub(super) fn into_map(self) -> BTreeMap<String, Setting> {
         self.resolved
     }
+}
+
+fn variable(name: &str) -> String {
+    format!("PREFIXBENCH_{}", name.to_uppercase().replace('-', "_"))
 }
 
 fn parsed<T: FromStr>(variable: &str, text: &str) -> Result<T, Failure>

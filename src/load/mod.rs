@@ -12,11 +12,14 @@
 
 mod arrivals;
 mod cell;
+mod crew;
 mod isolation;
 mod key;
+pub mod limits;
 mod order;
 pub mod preset;
 mod session;
+mod tally;
 mod target;
 pub mod trace;
 mod writer;
@@ -27,5 +30,6 @@ pub use isolation::{Isolate, Isolation};
 pub use key::{Key, KeyError, Secret};
 pub use order::{Order, Round, Size, rounds};
 pub use session::Measured;
+pub use tally::{Lost, Tally};
 pub use target::{Affinity, Engine, Rates, Target, Tolerance};
 pub use writer::{ToWriter, Writer};

@@ -12,6 +12,7 @@ mod csv;
 mod error;
 pub mod files;
 mod lines;
+pub mod load;
 pub mod manifest;
 pub mod price;
 mod read;

@@ -3,6 +3,7 @@
 mod chosen;
 mod dry;
 mod finish;
+mod levels;
 mod plan;
 mod progress;
 mod signals;
@@ -17,10 +18,13 @@ use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use super::tokens;
+use crate::load::limits::Budget;
 use crate::load::{
     Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, Writer,
 };
+use crate::record::load::write_load;
 use crate::record::{Ending, RunWriter, WallTime, WriteError};
+use crate::scenario::pace::Until;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 pub(super) use plan::nonce;
@@ -50,13 +54,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
 
-    /// Conversations per scenario and configuration [default: 1]
+    /// Conversations per scenario and configuration [default: 1, or as many as begin in --duration]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
 
-    /// Conversations at once [default: 1]; several, separated by commas, are a load level each
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    sessions: Vec<usize>,
+    #[command(flatten)]
+    load: levels::LoadArguments,
 
     /// In which order cells and their conversations are run [default: given]
     #[arg(long, value_enum)]
@@ -103,6 +106,23 @@ pub(super) struct Arguments {
     #[arg(long)]
     dry_run: bool,
 
+    /// With --dry-run: how many conversations make the interval of a cached share this wide,
+    /// in percentage points
+    #[arg(long, value_name = "POINTS", requires = "dry_run")]
+    width: Option<f64>,
+
+    /// With --width: a finished run of the same kind, whose spread is taken
+    #[arg(long, value_name = "RUN", requires = "width")]
+    pilot: Option<PathBuf>,
+
+    /// Do not ask before spending
+    #[arg(long)]
+    yes: bool,
+
+    /// Ask before a run that may cost more than this [default: 1]
+    #[arg(long, value_name = "USD")]
+    ask_above: Option<levels::Usd>,
+
     /// Say nothing while it runs
     #[arg(long, short)]
     quiet: bool,
@@ -144,7 +164,7 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
     if arguments.dry_run {
         return dry::run(&arguments, &planned);
     }
-    dry::within_limits(&arguments, &planned)?;
+    let outlook = dry::before(&arguments, &planned, &stop).await?;
     if let Some(path) = &arguments.aim.tokenizer {
         // One that cannot be used shows now, not when everything has been measured.
         tokens::local(path)?;
@@ -163,8 +183,8 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
     let manifest = planned.manifest(&arguments, settings, &targets);
     let dir = plan::folder(&arguments, &planned, &manifest);
     let run = RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)?;
-    let conversations = cells.iter().map(|cell| u64::from(cell.repeats)).sum();
-    let progress = Progress::new(conversations, arguments.quiet);
+    let budget = Arc::new(Budget::new(planned.load.max_usd));
+    let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     let told = progress.clone();
     let writer = Writer::start(
         run,
@@ -177,6 +197,9 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
             isolate: planned.isolate,
             nonce: planned.nonce,
             limits: planned.limits,
+            gate: Arc::new(planned.gate(&place.target, &budget)),
+            think: planned.load.think,
+            seed: planned.seed,
             records: writer.sender(),
             idle: place.idle(),
             stop: stop.clone(),
@@ -196,10 +219,13 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         runners: &runners,
         writer: &writer,
         progress: &progress,
+        sweep: planned.load.sweep.as_deref(),
+        levels: planned.load.levels.len(),
     };
     let ending = all.run(&mut watches).await;
     drop(runners);
     progress.clear();
+    write_load(&dir, &progress.loads()).map_err(not_written)?;
     let done = finish::Done {
         writer,
         manifest: &manifest,
@@ -238,53 +264,103 @@ struct Rounds<'a> {
     runners: &'a [Runner],
     writer: &'a Writer,
     progress: &'a Progress,
+    /// Rules of a sweep, where the levels are one.
+    sweep: Option<&'a [Until]>,
+    /// Cells that differ in their load level only stand side by side, so many of them.
+    levels: usize,
+}
+
+/// What has become of the cells so far.
+#[derive(Default)]
+struct Course {
+    /// Cells that go no further.
+    failed: BTreeSet<usize>,
+    /// Places that have answered, and those that refuse everything.
+    answered: BTreeSet<usize>,
+    hopeless: BTreeSet<usize>,
+    /// Sweeps that have ended.
+    swept: BTreeSet<usize>,
+    /// Why the first of the failed ones did.
+    failure: Option<String>,
 }
 
 impl Rounds<'_> {
     /// Runs the rounds one after the other. A cell that fails has no further rounds
     /// and does not stop the others, unless it was refused in a way that all of its
-    /// target would be.
+    /// target would be. A sweep has no further levels where one breaks a rule.
     async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
-        let (mut failed, mut answered, mut hopeless) =
-            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut failure = None;
-        for round in self.order {
+        let mut course = Course::default();
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, round) in self.order.iter().enumerate() {
+            last.insert(round.cell, number);
+        }
+        for (number, round) in self.order.iter().enumerate() {
             let cell = &self.cells[round.cell];
             let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
             let Some(place) = self.places.iter().position(of_cell) else {
                 continue;
             };
-            if failed.contains(&round.cell) || hopeless.contains(&place) {
+            if course.failed.contains(&round.cell) || course.hopeless.contains(&place) {
+                self.progress
+                    .give_up(round.cell, "its target refuses everything");
                 continue;
             }
-            self.progress.begin(&cell.name());
+            if course.swept.contains(&(round.cell / self.levels)) {
+                self.progress
+                    .give_up(round.cell, "a lower level of its sweep broke a rule");
+                continue;
+            }
+            self.progress.begin(round.cell);
             let ended = self.runners[place].run(cell, &round.repeats).await;
             self.writer.flush().await;
             if self.progress.any_ok() {
-                answered.insert(place);
+                course.answered.insert(place);
             }
-            self.progress.end(round.repeats.len() as u64);
+            let last = last.get(&round.cell) == Some(&number);
+            self.progress.end(last || ended.is_err());
             if let Some(watch) = watches.get_mut(&place) {
                 watch.mark(&cell.name()).await;
             }
             match ended {
-                Ok(()) => {
-                    if let Some(lost) = self.progress.lost() {
-                        output::warn(&ways_out::of_lost(&cell.name(), &lost));
-                    }
-                }
+                Ok(()) if last => self.cell_ended(round.cell, &mut course),
+                Ok(()) => {}
                 Err(CellEnd::Stopped) => return Ending::Interrupted,
                 Err(end) => {
                     output::warn(&ways_out::of_end(&cell.name(), &end));
-                    if matches!(end, CellEnd::Refused { .. }) && !answered.contains(&place) {
-                        hopeless.insert(place);
+                    self.progress.give_up(round.cell, &end.to_string());
+                    if let CellEnd::Limit(why) = end {
+                        return Ending::Limited(why);
                     }
-                    failure.get_or_insert(end.to_string());
-                    failed.insert(round.cell);
+                    if matches!(end, CellEnd::Refused { .. }) && !course.answered.contains(&place) {
+                        course.hopeless.insert(place);
+                    }
+                    course.failure.get_or_insert(end.to_string());
+                    course.failed.insert(round.cell);
                 }
             }
         }
-        failure.map_or(Ending::Complete, Ending::Failed)
+        match course.failure {
+            None => Ending::Complete,
+            Some(why) if course.answered.is_empty() => Ending::Failed(why),
+            Some(why) => Ending::Partial(why),
+        }
+    }
+
+    /// A cell has come to its end: what it lost is told, and whether its sweep goes on.
+    fn cell_ended(&self, number: usize, course: &mut Course) {
+        let name = self.cells[number].name();
+        if let Some(lost) = self.progress.lost() {
+            output::warn(&ways_out::of_lost(&name, &lost));
+        }
+        let broken = self
+            .sweep
+            .and_then(|rules| self.progress.tally().broken(rules));
+        if let Some((rule, found)) = broken {
+            course.swept.insert(number / self.levels);
+            output::tell(&format!(
+                "{name}: the sweep ends here: `{rule}`, and it was {found}"
+            ));
+        }
     }
 }
 
