@@ -113,26 +113,6 @@ impl Tally {
         }
     }
 
-    /// Adds what another one has counted.
-    pub fn add(&mut self, other: &Self) {
-        self.attempts += other.attempts;
-        self.requests += other.requests;
-        self.answered += other.answered;
-        self.shed += other.shed;
-        self.limited += other.limited;
-        self.limited_for = Micros(self.limited_for.0 + other.limited_for.0);
-        self.cached = self.cached + other.cached;
-        match (&mut self.lost, &other.lost) {
-            (Some(mine), Some(others)) => mine.requests += others.requests,
-            (None, lost) => self.lost.clone_from(lost),
-            (Some(_), None) => {}
-        }
-        // They grow as they need to.
-        let _grows = self.late.add(&other.late);
-        let _grows = self.ttft.add(&other.ttft);
-        let _grows = self.ttft_due.add(&other.ttft_due);
-    }
-
     /// Requests that failed, those that were shed among them.
     pub fn failed(&self) -> u64 {
         self.shed + self.lost.as_ref().map_or(0, |lost| lost.requests)
@@ -194,11 +174,150 @@ impl Tally {
 }
 
 fn note(histogram: &mut Histogram<u64>, value: Option<Micros>) {
+    /// A day: nothing is waited for so long, and memory follows from the largest value.
+    const LONGEST: u64 = 86_400_000_000;
     if let Some(Micros(value)) = value {
-        histogram.saturating_record(value);
+        // It grows as it needs to, which cannot fail below the longest.
+        let _grows = histogram.record(value.min(LONGEST));
     }
 }
 
 fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<Micros> {
     (!histogram.is_empty()).then(|| Micros(histogram.value_at_quantile(q)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Usage;
+    use crate::record::Stamps;
+    use crate::units::{Bytes, Tokens};
+    use std::sync::Arc;
+
+    fn record(outcome: Outcome, late: u64, ttft: u64) -> RequestRecord {
+        let name = || Arc::from("");
+        RequestRecord {
+            v: 1,
+            scenario: name(),
+            group: name(),
+            configuration: name(),
+            target: name(),
+            model: name(),
+            load: name(),
+            repeat: 1,
+            conversation: name(),
+            turn: 1,
+            request: 1,
+            attempt: 1,
+            events: Vec::new(),
+            outcome,
+            status: None,
+            flags: Vec::new(),
+            error: Some("what was said".to_owned()),
+            usage: Usage {
+                total: Some(Tokens(100)),
+                read: Some(Tokens(40)),
+                origin: UsageOrigin::Reported,
+                ..Usage::default()
+            },
+            stamps: Stamps {
+                due_us: Micros(1_000),
+                ready_us: Some(Micros(1_000 + late)),
+                sent_us: Some(Micros(1_000 + late)),
+                first_text_us: Some(Micros(1_000 + late + ttft)),
+                ..Stamps::default()
+            },
+            bytes_sent: Bytes(0),
+            salt: None,
+            nonce: name(),
+            scenario_ms: 0,
+            prompt: Vec::new(),
+            output_sha256: None,
+            output_ids: None,
+            finish: None,
+            served_by: None,
+        }
+    }
+
+    fn near(found: Option<Micros>, expected: u64) {
+        let found = found.expect("a value").0 as f64;
+        assert!(
+            (found / expected as f64 - 1.0).abs() < 0.01,
+            "{found} {expected}"
+        );
+    }
+
+    #[test]
+    fn times_are_kept_to_one_per_cent_whatever_their_size() {
+        let mut tally = Tally::default();
+        for n in 1..=1_000 {
+            tally.record(&record(Outcome::Ok, n, n * 10_000));
+        }
+        near(tally.late(0.5), 500);
+        near(tally.late(0.99), 990);
+        near(tally.ttft(0.5), 5_000_000);
+        near(tally.ttft(0.9), 9_000_000);
+        near(tally.ttft_due(0.5), 5_000_500);
+        assert!(!tally.is_late(), "990 us of 5 s");
+        let all: u64 = tally.lateness().iter().map(|(_, count)| count).sum();
+        assert_eq!(all, 1_000);
+    }
+
+    #[test]
+    fn only_counts_that_tables_take_are_in_the_share() {
+        let mut tally = Tally::default();
+        tally.record(&record(Outcome::Ok, 0, 1));
+        for origin in [
+            UsageOrigin::Absent,
+            UsageOrigin::Contradictory,
+            UsageOrigin::Unreliable,
+        ] {
+            let mut other = record(Outcome::Ok, 0, 1);
+            other.usage.origin = origin;
+            tally.record(&other);
+        }
+        tally.record(&record(Outcome::Cut, 0, 1));
+        assert_eq!(tally.cached.whole, Tokens(100));
+        assert_eq!(tally.cached.part, Tokens(40));
+    }
+
+    #[test]
+    fn a_retry_is_an_attempt_and_no_further_request() {
+        let mut tally = Tally::default();
+        let mut first = record(Outcome::Http429, 0, 1);
+        first.flags.push(Arc::from("tried_again"));
+        tally.record(&first);
+        tally.record(&record(Outcome::Ok, 0, 1));
+        tally.record(&record(Outcome::Cut, 0, 1));
+        tally.record(&record(Outcome::Shed, 0, 1));
+        assert_eq!((tally.attempts, tally.requests, tally.answered), (4, 3, 1));
+        assert_eq!((tally.failed(), tally.shed), (2, 1));
+        let lost = tally.lost.expect("one");
+        assert_eq!((lost.requests, lost.outcome), (1, Outcome::Cut));
+    }
+
+    #[test]
+    fn the_first_rule_that_breaks_is_told_with_what_was_found() {
+        let mut tally = Tally::default();
+        for _ in 0..3 {
+            tally.record(&record(Outcome::Ok, 0, 20_000));
+        }
+        tally.record(&record(Outcome::Shed, 0, 1));
+        for (rules, expected) in [
+            (vec!["ttft_p90<=30ms", "failed<=25%"], None),
+            (vec!["ttft_p90<=10ms"], Some("ttft_p90<=10ms")),
+            (vec!["failed<=50%", "shed<=10%"], Some("shed<=10%")),
+            (vec![], None),
+        ] {
+            let rules: Vec<Until> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+            let found = tally.broken(&rules).map(|(rule, _)| rule.to_string());
+            assert_eq!(found.as_deref(), expected);
+        }
+        let nothing = Tally::default();
+        let rules = ["ttft_p90<=10s".parse().unwrap()];
+        assert!(
+            nothing.broken(&rules).is_some(),
+            "what was not measured keeps no rule"
+        );
+    }
 }
