@@ -25,7 +25,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use difference::{Difference, Estimate};
-pub use evidence::{Evidence, LATE_ABOVE, evidence};
+pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
 pub use figures::{Figures, Latency, Longest, figures, longest};
 pub use recorded::RecordedPrompt;
 pub use results::{
