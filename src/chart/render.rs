@@ -241,11 +241,21 @@ fn shape<B: DrawingBackend>(on: &mut B, shape: &Shape, brush: &Brush) -> Result<
             drawn(on.fill_polygon(brush.path(points), &brush.stroke(*colour, 1)))
         }
         Shape::Mark(at, kind, colour) => mark(on, *at, *kind, *colour, brush),
+        Shape::Dot(at, colour) => {
+            let style = ShapeStyle::from(rgb(*colour).mix(0.55)).filled();
+            drawn(on.draw_circle(brush.at(*at), whole(DOT * brush.scale), &style, true))
+        }
+        Shape::Band(points, colour) => {
+            let style = ShapeStyle::from(rgb(*colour).mix(0.18)).filled();
+            drawn(on.fill_polygon(brush.path(points), &style))
+        }
     }
 }
 
 /// Half the width of a marker.
 const R: f64 = 4.0;
+/// Half the width of one of many points.
+const DOT: f64 = 3.0;
 const SQUARE: &[(f64, f64)] = &[
     (-1.0, -1.0),
     (1.0, -1.0),
