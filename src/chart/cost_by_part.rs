@@ -3,7 +3,7 @@
 //! cost without a cache.
 
 use super::frame;
-use super::scale::digits;
+use super::scale::{digits, plain};
 use super::scene::Scene;
 use super::stacked::{Axis, Part, Row, stacked};
 use super::{Chart, Note};
@@ -92,7 +92,7 @@ pub(super) fn scene(figure: &CostByPart) -> Scene {
     let rows: Vec<Row> = figure.bars.iter().map(|bar| bar.row(&used)).collect();
     let axis = Axis {
         name: "cost of a conversation (USD)",
-        label: &dollars,
+        label: &|amount| format!("${}", plain(amount)),
         beside: "without a cache",
     };
     let end = stacked(&mut scene, &rows, &parts, &axis);

@@ -85,7 +85,8 @@ impl Cause {
         match (&*self.source, &*self.step) {
             ("", step) => step.to_owned(),
             (source, "") => source.to_owned(),
-            (source, step) if source == step => step.to_owned(),
+            // Many a step is called by its source.
+            (source, step) if step.contains(source) => step.to_owned(),
             (source, step) => format!("{step} (in {source})"),
         }
     }

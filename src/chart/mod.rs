@@ -17,6 +17,7 @@ pub mod cost_by_part;
 mod document;
 mod frame;
 mod geometry;
+mod letters;
 pub mod lost_by_cause;
 mod note;
 mod panels;

@@ -30,7 +30,7 @@ pub(super) struct Heading {
 }
 
 /// Distance between two panels.
-const GAP: f64 = 40.0;
+const GAP: f64 = 46.0;
 
 /// Columns for so many panels: as many as can be read, and no row of one.
 fn columns(panels: usize) -> usize {

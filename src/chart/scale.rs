@@ -6,8 +6,8 @@
 //! Invariants: every value has a place within the axis; ticks ascend and lie on
 //! it; an axis of no values goes from 0 to 1.
 
-/// How many times the median the largest value must be for a logarithmic axis.
-const FAR: f64 = 20.0;
+/// How many times the median the largest value must be for a logarithmic axis, usually.
+pub(super) const FAR: f64 = 20.0;
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,14 +22,14 @@ pub(super) struct Scale {
 
 impl Scale {
     /// An axis for `values`, with about `most` ticks at most; logarithmic where the largest lies
-    /// far above the middle one, and all are above 0.
-    pub(super) fn of(values: impl Iterator<Item = f64>, most: usize) -> Self {
+    /// more than `far` times as high as the middle one, and all are above 0.
+    pub(super) fn of(values: impl Iterator<Item = f64>, most: usize, far: f64) -> Self {
         let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         values.sort_by(f64::total_cmp);
         let (Some(&least), Some(&high)) = (values.first(), values.last()) else {
             return Self::from_zero(1.0, most);
         };
-        if least > 0.0 && high > FAR * values[values.len() / 2] {
+        if least > 0.0 && high > far * values[values.len() / 2] {
             return Self::logarithmic(least, high, most);
         }
         Self::from_zero(high, most)
@@ -120,12 +120,21 @@ fn step(least: f64) -> f64 {
 /// `12,000`; from a million on `2.5 M`, then `bn` and powers of ten, so that nothing grows too
 /// long to be written. What is not whole has as many places as it needs, at most three.
 pub(super) fn plain(value: f64) -> String {
+    // An empty sum is -0, and nobody wants to read that.
+    let value = value + 0.0;
     let short = |value: f64| {
-        let text = format!("{value:.3}");
+        let text = if value != 0.0 && value.abs() < 0.01 {
+            digits(value)
+        } else {
+            format!("{value:.3}")
+        };
+        if !text.contains('.') {
+            return text;
+        }
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
     match value.abs() {
-        size if size >= 1e15 => format!("{value:.1e}"),
+        size if size >= 1e12 => format!("{value:.1e}"),
         size if size >= 1e9 => format!("{} bn", short(value / 1e9)),
         size if size >= 1e6 => format!("{} M", short(value / 1e6)),
         size if size >= 1_000.0 => {
@@ -229,15 +238,18 @@ mod tests {
 
     #[test]
     fn an_axis_is_logarithmic_only_where_a_few_values_lie_far_out() {
-        assert!(!Scale::of([10.0, 20.0, 190.0].into_iter(), 5).log);
-        assert!(!Scale::of([0.0, 20.0, 9_000.0].into_iter(), 5).log);
-        let far = Scale::of([12.0, 20.0, 90_000.0].into_iter(), 5);
+        assert!(!Scale::of([10.0, 20.0, 190.0].into_iter(), 5, FAR).log);
+        assert!(!Scale::of([0.0, 20.0, 9_000.0].into_iter(), 5, FAR).log);
+        let far = Scale::of([12.0, 20.0, 90_000.0].into_iter(), 5, FAR);
         assert!(far.log);
         assert_eq!(far.ends(), (10.0, 100_000.0));
         assert_eq!(far.ticks.len(), 5, "{far:?}");
         assert!((far.place(1_000.0, 0.0, 100.0) - 50.0).abs() < 1e-9);
         assert!(far.place(0.0, 0.0, 100.0).abs() < 1e-9);
-        assert_eq!(Scale::of(std::iter::empty(), 4), Scale::from_zero(1.0, 4));
+        assert_eq!(
+            Scale::of(std::iter::empty(), 4, FAR),
+            Scale::from_zero(1.0, 4)
+        );
     }
 
     #[test]
@@ -252,7 +264,9 @@ mod tests {
     fn numbers_are_written_short() {
         let cases = [
             (0.0, "0"),
+            (-0.0, "0"),
             (0.25, "0.25"),
+            (0.000_5, "0.0005"),
             (2_000.0, "2,000"),
             (-2_000.0, "-2,000"),
             (2_500_000.0, "2.5 M"),

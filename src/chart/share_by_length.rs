@@ -5,10 +5,10 @@
 //! What a cache cannot keep (a prompt below its minimum, what is behind the last
 //! whole block) shows as a roof that is no configuration's fault.
 
-use super::colour::{self, INK, MUTED};
+use super::colour::{self, INK};
 use super::frame::{self, percent};
 use super::panels::{Axis, Heading, panels, ticks_across};
-use super::scale::{Scale, plain};
+use super::scale::{FAR, Scale, plain};
 use super::scene::{Area, Scene, Shape};
 use super::{Chart, Note};
 use crate::units::grouped;
@@ -82,7 +82,7 @@ impl Grain {
             facts.push(format!("steps of {} tokens", grouped(self.step)));
         }
         if self.minimum > 1 {
-            facts.push(format!("nothing below {} (dashes)", grouped(self.minimum)));
+            facts.push(format!("nothing below {}", grouped(self.minimum)));
         }
         if self.dropped > 0 {
             facts.push("the last whole one left out".to_owned());
@@ -115,7 +115,7 @@ pub(super) fn scene(figure: &ShareByLength) -> Scene {
         .iter()
         .flat_map(|panel| &panel.points)
         .map(|point| point.total as f64);
-    let across = Scale::of(totals, ticks_across(drawn.len()));
+    let across = Scale::of(totals, ticks_across(drawn.len()), FAR);
     let upright = Scale::from_zero(100.0, 4);
     let headings: Vec<Heading> = drawn.iter().map(|panel| heading(panel)).collect();
     let how = if across.log { ", logarithmic" } else { "" };
@@ -137,7 +137,6 @@ pub(super) fn scene(figure: &ShareByLength) -> Scene {
             .position(|other| std::ptr::eq(other, *panel));
         let colour = colour::configuration(index.unwrap_or(0));
         if let Some(grain) = &figure.grain {
-            minimum(&mut scene, grain, &across, place);
             scene.shape(Shape::Line(ceiling(grain, &across, place), INK, 1));
         }
         for point in &panel.points {
@@ -151,16 +150,6 @@ pub(super) fn scene(figure: &ShareByLength) -> Scene {
     }
     scene.description = describe(figure);
     frame::finish(scene, end, &figure.note)
-}
-
-/// Dashes where the least that is returned lies, if it is on the axis.
-fn minimum(scene: &mut Scene, grain: &Grain, across: &Scale, place: Area) {
-    let least = grain.minimum as f64;
-    let (low, high) = across.ends();
-    if grain.minimum > 1 && (low..high).contains(&least) {
-        let x = across.place(least, place.left, place.right).round();
-        scene.dashes(x, place.top, place.bottom, MUTED);
-    }
 }
 
 /// Steps of the line that are drawn one by one; finer ones would be a grey area.
@@ -232,7 +221,7 @@ fn title(figure: &ShareByLength) -> String {
     let share = |points: &[&Point]| {
         let sum = |of: fn(&Point) -> u64| points.iter().map(|point| of(point) as f64).sum::<f64>();
         let total = sum(|point| point.total);
-        (total > 0.0).then(|| sum(|point| point.read) / total)
+        (total > 0.0).then(|| sum(|point| point.read.min(point.total)) / total)
     };
     let what = match (share(shorter), share(longer)) {
         (Some(short), Some(long)) if points.len() >= 4 => format!(

@@ -60,6 +60,8 @@ pub struct Point {
     pub requests: u64,
 }
 
+/// A load multiplies times, so an axis becomes logarithmic earlier than elsewhere.
+const LOAD_FAR: f64 = 10.0;
 /// Room for names at the end of the lines.
 const NAMES: f64 = 230.0;
 
@@ -95,8 +97,8 @@ pub(super) fn scene(figure: &ShareByLoad) -> Scene {
     let unit = TimeUnit::of(times().fold(0.0, f64::max));
     let per_unit = if unit == TimeUnit::Seconds { 1e6 } else { 1e3 };
     let waits = Values {
-        caption: format!("time to first token ({})", unit.name()),
-        scale: Scale::of(times().map(|us| us / per_unit), 4),
+        caption: String::new(),
+        scale: Scale::of(times().map(|us| us / per_unit), 4, LOAD_FAR),
         tick: plain,
         of: |point| point.p50_us,
         ends: |point| Some((point.p50_us?, point.p90_us?)),
@@ -106,6 +108,11 @@ pub(super) fn scene(figure: &ShareByLoad) -> Scene {
                 .map_or_else(|| "no first token".to_owned(), time)
         },
         unit: per_unit,
+    };
+    let how = if waits.scale.log { ", logarithmic" } else { "" };
+    let waits = Values {
+        caption: format!("time to first token ({}{how})", unit.name()),
+        ..waits
     };
     let first = panel(&mut scene, figure, &shares, false);
     scene.height = first + 10.0;
@@ -282,11 +289,7 @@ impl Axis<'_> {
         for (index, y) in places.into_iter().enumerate() {
             let colour = colour::configuration(index);
             if let Some(end) = ends[index] {
-                scene.shape(Shape::Line(
-                    vec![(end.0 + 6.0, end.1), (x - 10.0, y)],
-                    colour,
-                    1,
-                ));
+                dashed(scene, (end.0 + 6.0, end.1), (x - 10.0, y), colour);
             }
             scene.shape(Shape::Mark((x - 4.0, y), marker(index), colour));
             let first = y - (names[index].len() - 1) as f64 * LEADING / 2.0;
@@ -322,6 +325,23 @@ impl Axis<'_> {
         );
         scene.label(name.anchor(Anchor::Middle).muted());
         y + 8.0
+    }
+}
+
+/// Dashes that lead from a line to its name and are not a part of the line.
+fn dashed(scene: &mut Scene, from: (f64, f64), to: (f64, f64), colour: colour::Colour) {
+    let length = (to.0 - from.0).hypot(to.1 - from.1).max(1.0);
+    let at = |distance: f64| {
+        let part = (distance / length).min(1.0);
+        (
+            from.0 + (to.0 - from.0) * part,
+            from.1 + (to.1 - from.1) * part,
+        )
+    };
+    let mut distance = 0.0;
+    while distance < length {
+        scene.rule(at(distance), at(distance + 3.0), colour);
+        distance += 6.0;
     }
 }
 

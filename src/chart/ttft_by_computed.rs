@@ -80,6 +80,8 @@ pub struct Band {
     pub high_us: f64,
 }
 
+/// An axis is logarithmic only where it must: on one, a straight line is a curve.
+const STRAIGHT: f64 = 200.0;
 /// Places of a line at which it is drawn: on a logarithmic axis it is a curve.
 const PLACES: u32 = 48;
 
@@ -101,10 +103,15 @@ pub(super) fn scene(figure: &TtftByComputed) -> Scene {
     let across = Scale::of(
         points().map(|point| point.computed as f64),
         ticks_across(drawn.len()),
+        STRAIGHT,
     );
     let longest = points().map(|point| point.ttft_us).max().unwrap_or(0) as f64;
     let unit = TimeUnit::of(longest);
-    let upright = Scale::of(points().map(|point| unit.in_unit(point.ttft_us as f64)), 5);
+    let upright = Scale::of(
+        points().map(|point| unit.in_unit(point.ttft_us as f64)),
+        5,
+        STRAIGHT,
+    );
     let headings: Vec<Heading> = drawn.iter().map(|panel| heading(panel)).collect();
     let logarithmic = |scale: &Scale| if scale.log { ", logarithmic" } else { "" };
     let x = Axis {

@@ -6,7 +6,7 @@
 
 use super::colour::{self, Colour, INK, MUTED, PAPER};
 use super::frame::{self, LEADING, MARGIN, WIDTH};
-use super::scale::{Scale, TimeUnit, plain, time};
+use super::scale::{FAR, Scale, TimeUnit, plain, time};
 use super::scene::{Anchor, Area, Label, Scene, Shape};
 use super::text::{widest, wrap};
 use super::{Chart, Note};
@@ -75,7 +75,7 @@ pub(super) fn scene(figure: &TtftDistribution) -> Scene {
     }
     let top = key(&mut scene, strips) + 6.0;
     let unit = TimeUnit::of(times().fold(0.0, f64::max));
-    let scale = Scale::of(times().map(|us| unit.in_unit(us)), 8);
+    let scale = Scale::of(times().map(|us| unit.in_unit(us)), 8, FAR);
     let names: Vec<Vec<String>> = strips
         .iter()
         .map(|strip| wrap(&strip.configuration, 13.0, false, NAMES))

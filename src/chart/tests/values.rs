@@ -77,7 +77,7 @@ fn tokens_lost_are_those_of_a_conversation_and_uncounted_ones_are_no_zero() {
     assert!(says(&scene, "1,500 tokens") && says(&scene, "not counted"));
     assert_eq!(
         scene.title,
-        "dev loses 1,500 tokens a conversation behind breaks, most of all by memory changed tone (in memory)"
+        "dev loses 1,500 tokens a conversation behind breaks, most of all by memory changed tone"
     );
     assert_eq!(
         parts(&scene, 0).len(),

@@ -389,3 +389,13 @@ fn pictures_of_several_places_have_names_of_their_own() {
     let distinct: HashSet<_> = files.iter().collect();
     assert_eq!(distinct.len(), files.len());
 }
+
+#[test]
+fn view_temporary() {
+    let Ok(runs) = std::env::var("VIEW_RUNS") else {
+        return;
+    };
+    for run in runs.split(':') {
+        crate::report::rebuild(std::path::Path::new(run), None).unwrap();
+    }
+}
