@@ -178,12 +178,14 @@ pub fn computed_bounds(contents: &RunContents) -> Result<Vec<BoundRecord>, Model
     if !contents.bounds.is_empty() || contents.requests.is_empty() {
         return Ok(contents.bounds.clone());
     }
+    let sent = contents.requests.iter().chain(&contents.aside);
+    let sent: Vec<RequestRecord> = sent.cloned().collect();
     let mut found = Vec::new();
     for target in &contents.manifest.targets {
         let encoder: Option<SharedEncoder> = target.simulated.then(embedded);
         found.extend(bounds(&Inputs {
             target,
-            records: &contents.requests,
+            records: &sent,
             spans: &contents.spans,
             encoder: encoder.as_ref(),
         })?);
