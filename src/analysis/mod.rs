@@ -11,6 +11,7 @@ mod difference;
 mod evidence;
 mod figures;
 mod flags;
+pub mod points;
 pub mod prices;
 mod recorded;
 mod render;
