@@ -64,7 +64,7 @@ fn signed(value: f64, unit: Unit) -> String {
 fn difference(change: &Change) -> String {
     let (Some(value), Some(interval)) = (change.difference, change.interval) else {
         return match &change.told {
-            Told::TooFew(said) => format!("cannot tell at this sample size ({said})"),
+            Told::TooFew(said) => format!("cannot tell ({said})"),
             Told::Nothing(why) => why.clone(),
             _ => String::new(),
         };
@@ -125,22 +125,34 @@ fn wholes(found: &Comparison) -> impl Iterator<Item = &Row> {
 /// Computed tokens of every scenario; no rows where there is only one scenario.
 fn scenarios(found: &Comparison) -> Vec<[String; 5]> {
     let several = several(found);
-    let rows = found
-        .rows
-        .iter()
-        .filter(|row| matches!(row.level, Level::Scenario(_)));
-    let rows = rows.filter_map(|row| {
-        let change = row
-            .changes
-            .iter()
-            .find(|change| change.name == "computed_per_conversation")?;
+    let of_scenario = |row: &&Row| matches!(row.level, Level::Scenario(_));
+    let rows: Vec<&Row> = found.rows.iter().filter(of_scenario).collect();
+    let first = rows.first().map(|row| &row.configurations);
+    let one = !several && rows.iter().all(|row| Some(&row.configurations) == first);
+    let rows = rows.into_iter().filter_map(|row| {
+        let computed = |change: &&Change| change.name == "computed_per_conversation";
+        let change = row.changes.iter().find(computed)?;
         let [_, base, candidate, difference, word] = cells(change);
-        Some([title(row, several), base, candidate, difference, word])
+        let title = match &row.level {
+            Level::Scenario(name) if one => name.to_string(),
+            _ => title(row, several),
+        };
+        Some([title, base, candidate, difference, word])
     });
     rows.collect()
 }
 
 const SCENARIOS: &str = "Computed tokens per conversation, by scenario";
+
+/// What it takes to tell, where something could not be told.
+fn takes(found: &Comparison) -> Option<&'static str> {
+    let mut changes = found.rows.iter().flat_map(|row| &row.changes);
+    let few = changes.any(|change| matches!(change.told, Told::TooFew(_)));
+    few.then_some(
+        "Cannot tell at this sample size: what stands in parentheses is what there is, of what it \
+         takes; `run --repeat` gives more conversations.",
+    )
+}
 
 /// The comparison for a terminal. `about` says what base and candidate are.
 pub fn text(found: &Comparison, about: &[String; 2], colour: bool) -> String {
@@ -165,6 +177,9 @@ pub fn text(found: &Comparison, about: &[String; 2], colour: bool) -> String {
     if !scenarios.is_empty() {
         let _infallible = writeln!(out, "\n{SCENARIOS}\n");
         out.push_str(&table(HEAD, scenarios, colour));
+    }
+    if let Some(takes) = takes(found) {
+        let _infallible = writeln!(out, "\n{}", wrapped(takes, WIDTH, "  "));
     }
     out
 }
@@ -220,6 +235,9 @@ pub fn markdown(found: &Comparison, about: &[String; 2]) -> String {
         let _infallible = writeln!(out, "\n<details><summary>{SCENARIOS}</summary>\n");
         markdown_table(&mut out, scenarios.into_iter());
         out.push_str("\n</details>\n");
+    }
+    if let Some(takes) = takes(found) {
+        let _infallible = writeln!(out, "\n{takes}");
     }
     out
 }

@@ -30,6 +30,8 @@ pub struct Prompts<'a> {
 pub struct Kept {
     /// Sources that broke the prefix, in the order in which they stand.
     pub moved: Vec<Origin>,
+    /// What the first of them stands in front of.
+    pub before: Option<Origin>,
     /// Prompt that did not change behind the break.
     pub size: Size,
 }
@@ -42,7 +44,7 @@ pub struct Kept {
 pub fn kept(earlier: &RequestRecord, newer: &RequestRecord, prompts: Prompts<'_>) -> Option<Kept> {
     let start = common(earlier, newer, prompts)?;
     let (mut before, mut now) = (earlier.clone(), newer.clone());
-    let (mut moved, mut best) = (Vec::new(), None);
+    let (mut moved, mut best, mut next) = (Vec::new(), None, None);
     for _ in 0..MOST {
         let Some(place) = meeting(&before, &now, prompts.spans) else {
             break;
@@ -51,6 +53,8 @@ pub fn kept(earlier: &RequestRecord, newer: &RequestRecord, prompts: Prompts<'_>
             break;
         };
         (before, now) = without;
+        // Where a source was taken out of the newer one, what stood behind it is there now.
+        next = next.or_else(|| source(&now, place.message, place.offset, prompts.spans));
         if !moved.contains(&origin) {
             moved.push(origin);
         }
@@ -62,11 +66,53 @@ pub fn kept(earlier: &RequestRecord, newer: &RequestRecord, prompts: Prompts<'_>
     }
     let (sources, gained) = best?;
     moved.truncate(sources);
+    without_parts(&mut moved);
     let (size, worth) = match start {
         Size::Tokens(_) => (Size::Tokens(Tokens(gained)), WORTH),
         Size::Bytes(_) => (Size::Bytes(gained), WORTH * 4),
     };
-    (gained >= worth).then_some(Kept { moved, size })
+    let before = next.filter(|next| !moved.contains(next));
+    (gained >= worth).then_some(Kept {
+        moved,
+        before,
+        size,
+    })
+}
+
+/// Drops what is a part of a source that is there too: `L2/a.md` beside `L2`.
+fn without_parts(moved: &mut Vec<Origin>) {
+    let all = moved.clone();
+    moved.retain(|origin| {
+        let part_of = |whole: &Origin| {
+            let rest = origin.as_str().strip_prefix(whole.as_str());
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        !all.iter().any(part_of)
+    });
+}
+
+/// The source at a place, if it is there.
+fn source(
+    record: &RequestRecord,
+    message: usize,
+    offset: usize,
+    spans: &SpanStore,
+) -> Option<Origin> {
+    let message = record.prompt.get(message)?;
+    let at = located(&message.spans, offset, spans)?;
+    Some(message.spans.get(at)?.origin.clone())
+}
+
+/// The span that holds a byte of a message's text, nonces left out.
+fn located(all: &[RecordedSpan], offset: usize, spans: &SpanStore) -> Option<usize> {
+    let mut behind = 0;
+    all.iter().position(|span| {
+        if is_nonce(span) {
+            return false;
+        }
+        behind += spans.text(span.sha256).map_or(0, |text| text.len());
+        behind > offset
+    })
 }
 
 /// Where the two part; `None` where the newer only goes on.
@@ -116,14 +162,7 @@ fn run(
     spans: &SpanStore,
 ) -> Option<(Origin, Range<usize>)> {
     let all = &record.prompt.get(message)?.spans;
-    let mut behind = 0;
-    let at = all.iter().position(|span| {
-        if is_nonce(span) {
-            return false;
-        }
-        behind += spans.text(span.sha256).map_or(0, |text| text.len());
-        behind > offset
-    })?;
+    let at = located(all, offset, spans)?;
     let origin = &all.get(at)?.origin;
     if spoken(origin.as_str()) || origin.as_str() == Origin::TOOLS {
         return None;

@@ -60,15 +60,20 @@ impl fmt::Display for Size {
 pub fn sentence(broke: &Break, kept: Option<&Kept>) -> String {
     match kept {
         Some(kept) => {
-            let (stand, them) = match kept.moved.len() {
-                1 => ("stands", "it"),
-                _ => ("stand", "them"),
+            let one = kept.moved.len() == 1;
+            let (stand, it) = if one {
+                ("stands", "it")
+            } else {
+                ("stand", "they")
+            };
+            let front = match &kept.before {
+                Some(before) => format!("`{before}` and what follows, {}", kept.size),
+                None => kept.size.to_string(),
             };
             format!(
-                "{} {stand} in front of {} that did not change; with {them} behind, these would have been \
-                 kept.",
-                listed(&kept.moved),
-                kept.size
+                "{} {stand} in front of {front} that did not change; moved behind, {it} would have kept \
+                 these.",
+                listed(&kept.moved)
             )
         }
         None => unmovable(&broke.origin, &broke.cause),

@@ -66,8 +66,8 @@ fn a_source_in_front_of_what_did_not_change_is_advised_to_stand_behind_it() {
     assert_eq!(
         sentence(&broke("memory", "memory changed"), Some(&kept)),
         format!(
-            "`memory` stands in front of {size} tokens that did not change; with it behind, these would \
-             have been kept."
+            "`memory` stands in front of `system` and what follows, {size} tokens that did not change; \
+             moved behind, it would have kept these."
         )
     );
     let in_bytes = found(&earlier, &newer, false).expect("worth it");
@@ -167,6 +167,7 @@ fn where_nothing_is_to_be_moved_it_says_why() {
 fn breaks_of_one_source_are_one_change() {
     let kept = |moved: &str, size| Kept {
         moved: vec![Origin::from(moved)],
+        before: None,
         size: Size::Tokens(Tokens(size)),
     };
     let all = [

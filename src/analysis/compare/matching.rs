@@ -253,16 +253,23 @@ fn side_by_side(
         format!("`{own}` against `{other}`")
     };
     if alone + missing > 0 {
+        let many = counted(alone + missing, "conversation");
         found.left_out.push(format!(
-            "of {name}, {} conversations that only one side has (another scenario, load level or repeat)",
-            alone + missing
+            "of {name}, {many} that only one side has (another scenario, load level or repeat)"
         ));
     }
     if uncounted > 0 {
-        found.left_out.push(format!(
-            "of {name}, {uncounted} requests that are counted on one side only"
-        ));
+        let many = counted(uncounted, "request");
+        found
+            .left_out
+            .push(format!("of {name}, {many} with a count on one side only"));
     }
+}
+
+/// `1 request`, `2 requests`.
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 /// Sums of the first of each two requests.

@@ -207,6 +207,6 @@ fn what_one_side_failed_at_is_no_saving() {
         found
             .left_out
             .iter()
-            .any(|said| said.contains("2 requests that are counted on one side only"))
+            .any(|said| said.contains("2 requests with a count on one side only"))
     );
 }

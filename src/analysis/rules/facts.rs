@@ -2,6 +2,7 @@
 
 use super::metrics::Metric;
 use crate::record::Manifest;
+use crate::tokens::embedded;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,11 @@ impl From<&Manifest> for Facts {
             fact("dialect", Some(&target.dialect));
             fact("model", Some(&target.model));
             fact("cache model", target.cache_model.as_deref());
-            fact("tokenizer", target.tokenizer.as_deref());
+            let embedded = target.simulated.then(|| embedded().name().to_owned());
+            fact(
+                "tokenizer",
+                target.tokenizer.as_deref().or(embedded.as_deref()),
+            );
             fact("lifetime", lifetime.as_deref());
             fact(
                 "simulated",

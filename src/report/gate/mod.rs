@@ -80,17 +80,23 @@ fn outcome(rule: &Verdicts, case: &Case) -> String {
     format!("{left}, wanted {right}")
 }
 
-/// The figures that a case rests on, where the two sides alone do not tell.
+/// The figures that a case rests on, where the two sides alone do not tell; the
+/// first one is left out where it is the left side.
 fn operands(case: &Case) -> Vec<String> {
+    let first = usize::from(
+        case.operands
+            .first()
+            .is_some_and(|first| first.value == case.left),
+    );
+    if case.operands.len() < 2 {
+        return Vec::new();
+    }
     let known = case
         .operands
         .iter()
+        .skip(first)
         .filter(|operand| operand.value.is_some());
-    let known: Vec<_> = known.collect();
-    if known.len() < 2 {
-        return Vec::new();
-    }
-    let shown = known.iter().map(|operand| {
+    let shown = known.map(|operand| {
         let value = number::shown(operand.value, Some(operand.unit), 1);
         format!("{} = {value}", operand.text)
     });

@@ -62,8 +62,8 @@ fn rule(out: &mut String, verdicts: &Verdicts, colour: bool) {
         let _infallible = writeln!(out, "{}", wrapped(&line, WIDTH, &indent));
         let operands = operands(case);
         if !operands.is_empty() {
-            let line = format!("{indent}{}", operands.join("; "));
-            let _infallible = writeln!(out, "{}", wrapped(&line, WIDTH, &format!("{indent}  ")));
+            let line = format!("        {}", operands.join("; "));
+            let _infallible = writeln!(out, "{}", wrapped(&line, WIDTH, "          "));
         }
     }
     if many > LISTED {
