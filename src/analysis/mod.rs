@@ -4,8 +4,10 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+pub mod advice;
 pub mod bounds;
 pub mod breaks;
+pub mod compare;
 pub mod cost;
 mod difference;
 mod evidence;

@@ -76,7 +76,7 @@ pub(super) struct Arguments {
     isolate: Option<Isolate>,
 
     /// Output tokens asked for [default: 16, or 512 with live replies]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
 
     /// Tries after the first where a failure may pass [default: 2]
