@@ -15,7 +15,7 @@ use super::breaks::{Breaks, Place, cause};
 use super::cost::bill;
 use super::flags;
 use super::render::{Encoded, Renderer};
-use crate::cache::{Cache, Handle, Model, ModelError, Query};
+use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
 use crate::record::request::RECORD_VERSION;
 use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
 use crate::tokens::SharedEncoder;
@@ -258,6 +258,7 @@ impl Caches {
             markers: &[],
             salt: record.salt.as_deref(),
             at_ms: record.scenario_ms,
+            wishes: Wishes::default(),
         });
         let done = record.stamps.done_us.unwrap_or(sent).max(sent);
         let ended = (admitted.handle, renderer.output(record));

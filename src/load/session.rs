@@ -59,7 +59,7 @@ impl Session {
         let params = target.params(
             &self.model(pending),
             self.setup.limits.max_tokens,
-            true,
+            target.dialect.streams(),
             self.isolation.salt.as_deref(),
             &self.unit(),
             &pending.prompt,
@@ -140,11 +140,11 @@ impl Session {
         let mut headers = target.headers();
         headers.extend(target.pinning(&self.unit(), prompt));
         let outgoing = Outgoing {
-            url: target.endpoint(true),
+            url: target.endpoint(target.dialect.streams()),
             headers,
             body: bytes::Bytes::from(body.text.clone()),
             dialect: target.dialect,
-            stream: true,
+            stream: target.dialect.streams(),
             due,
         };
         self.setup.client.send(outgoing, &self.stop).await

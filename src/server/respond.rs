@@ -83,6 +83,7 @@ fn answer(shared: &Shared, dialect: Dialect, ask: &Ask, job: &Job, number: u64) 
             prompt: job.prompt,
             read,
             created: job.created.unwrap_or(0),
+            created_long: job.created_long,
             output: job.words.len() as u64 + u64::from(job.stopped),
             details: !has(Fault::NoDetails),
         },

@@ -123,9 +123,13 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/v1/messages", post(messages))
         .route("/v1/responses", post(responses))
         .route("/v1beta/models/{call}", post(gemini))
+        .route("/model/{model}/converse", post(bedrock))
         .route("/v1/messages/count_tokens", post(admin::count_tokens))
         .route("/v1/models", get(admin::models))
         .route("/tokenize", post(admin::tokenize))
+        .route("/apply-template", post(admin::apply_template))
+        .route("/slots", get(admin::slots))
+        .route("/slots/{slot}", post(admin::slot))
         .route("/metrics", get(admin::metrics))
         .route("/props", get(admin::props))
         .route("/health", get(admin::health))
@@ -171,6 +175,17 @@ async fn gemini(
         ask.stream = stream;
     };
     answer_to(state.0, Dialect::Gemini, headers, body, fill).await
+}
+
+/// The model stands in the path.
+async fn bedrock(
+    state: State<Arc<Shared>>,
+    Path(model): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let fill = move |ask: &mut Ask| ask.model = Some(model);
+    answer_to(state.0, Dialect::Bedrock, headers, body, fill).await
 }
 
 async fn answered(

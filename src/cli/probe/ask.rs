@@ -194,15 +194,16 @@ pub(super) struct Prober<'a> {
 impl Prober<'_> {
     /// Sends a chat as a stream; waits where the server asks for it.
     pub(super) async fn stream(&mut self, what: &str, chat: Chat) -> Seen {
-        let (text, headers) = self.request(chat, true);
+        let streamed = self.target.dialect.streams();
+        let (text, headers) = self.request(chat, streamed);
         let mut tries = 0;
         let exchange = loop {
             let outgoing = Outgoing {
-                url: self.target.endpoint(true),
+                url: self.target.endpoint(streamed),
                 headers: headers.clone(),
                 body: bytes::Bytes::from(text.clone()),
                 dialect: self.target.dialect,
-                stream: true,
+                stream: streamed,
                 due: self.client.now(),
             };
             let exchange = self.client.send(outgoing, &CancellationToken::new()).await;

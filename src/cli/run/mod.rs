@@ -13,6 +13,7 @@ use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
+use super::probe::Probed;
 use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
@@ -86,6 +87,11 @@ pub(super) struct Arguments {
     /// stands, until its headers, its first byte, and between any two reads [default: 300]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<NonZeroU64>,
+
+    /// Probe each target first, store what was found as `probe.json`, and fill in what is not
+    /// known of it: its cache model, and whether a count that it leaves out is a 0
+    #[arg(long)]
+    probe: bool,
 
     /// Rest at most this long on a real server where a scenario idles; the request behind a rest
     /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
@@ -169,6 +175,13 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
     let dir = plan::folder(&arguments, &planned, &manifest);
     let run = RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)?;
     let conversations = cells.iter().map(|cell| u64::from(cell.repeats)).sum();
+    for (number, probed) in places
+        .iter()
+        .filter_map(|place| place.probed.as_ref())
+        .enumerate()
+    {
+        probed.write(&dir.join(probe_file(number)))?;
+    }
     let progress = Progress::new(conversations, arguments.quiet);
     let told = progress.clone();
     let writer = Writer::start(
@@ -217,6 +230,14 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         place.close().await;
     }
     exit
+}
+
+/// Where the result of a probe is stored in the run's folder.
+fn probe_file(number: usize) -> String {
+    match number {
+        0 => "probe.json".to_owned(),
+        number => format!("probe-{}.json", number + 1),
+    }
 }
 
 /// How long an answer may be silent.
@@ -298,7 +319,11 @@ struct Place {
     target: Arc<Target>,
     client: Arc<Client>,
     server: Option<Arc<Handle>>,
+    probed: Option<Probed>,
 }
+
+/// Tokens of the first prompt of a target's probe.
+const PROBE_TOKENS: usize = 2_000;
 
 impl Place {
     /// All targets of the run, in the order given.
@@ -345,10 +370,19 @@ impl Place {
             }
             let stated = entry.as_ref().and_then(targets::Entry::prices);
             target.price = prices::of(&target, stated, &catalogue, &today)?;
+            let mut probed = None;
+            if given.probe {
+                // Of no conversation, so that none of them shares its beginning.
+                let probe_nonce = planned.nonce.of_unit(u64::MAX);
+                let found = Probed::of(&target, &client, probe_nonce, PROBE_TOKENS).await?;
+                found.complete(&mut target);
+                probed = Some(found);
+            }
             return Ok(Self {
                 target: Arc::new(target),
                 client: Arc::new(client),
                 server: None,
+                probed,
             });
         }
         let (profile, cache, lifetime) = planned.embedded(&given.aim)?;
@@ -369,13 +403,14 @@ impl Place {
         })?;
         let routes = ClientSettings::default().giving_up_after(patience);
         let client = Client::new(&routes, started).map_err(no_client)?;
-        let mut target = given.aim.embedded(&server.url(), cache, lifetime)?;
+        let mut target = given.aim.embedded(&server, cache, lifetime)?;
         target.salted &= profile.habit.knows_salt();
         target.price = prices::of(&target, None, &catalogue, &today)?;
         Ok(Self {
             target: Arc::new(target),
             client: Arc::new(client),
             server: Some(Arc::new(server)),
+            probed: None,
         })
     }
 
