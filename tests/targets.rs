@@ -383,7 +383,7 @@ fn the_probe_finds_the_rule_of_each_profile() {
         (
             "vllm-small",
             "openai-chat",
-            "blocks:32",
+            "blocks:32,capacity=130",
             "reported",
             &inclusive,
         ),
@@ -437,6 +437,29 @@ fn the_probe_finds_what_a_chat_template_does() {
         assert_eq!(moved, *name == "system-last", "{name}\n{text}");
         bench.runtime.block_on(server.shutdown());
     }
+}
+
+#[test]
+fn a_cache_of_answers_is_told_and_no_count_is_believed() {
+    let bench = Bench::new();
+    let server = bench.server("litellm", "answer-cache:1");
+    let (found, text) = bench.probed(&server, "openai-chat", &["--tokens", "300"]);
+    assert_eq!(
+        found["findings"]["answer_cache"], "x-litellm-cache-key",
+        "{text}"
+    );
+    assert!(text.contains("unreliable: "), "{text}");
+}
+
+#[test]
+fn entries_that_cannot_be_read_at_once_are_waited_for() {
+    let bench = Bench::new();
+    let server = bench.with("openai", "", |options| {
+        options.visible_after = std::time::Duration::from_millis(1_500);
+    });
+    let (found, text) = bench.probed(&server, "openai-chat", &["--tokens", "2000"]);
+    let delay = found["findings"]["delay_ms"].as_u64();
+    assert!(delay >= Some(1_000), "{text}");
 }
 
 #[test]
@@ -869,7 +892,15 @@ fn every_dialect_runs_against_the_embedded_server_and_its_count_is_the_bound() {
     bench.scenario(3);
     for dialect in provider::DIALECTS {
         let name = dialect.name();
-        for profile in ["vllm", "anthropic", "gemini"] {
+        // Each dialect on the usual server, and those of their own vendors.
+        let own = match name {
+            "bedrock" => "anthropic",
+            name => name,
+        };
+        for profile in ["vllm", own] {
+            if find_profile(profile).is_none() {
+                continue;
+            }
             let out = format!("{name}-{profile}");
             let run = [
                 "run",

@@ -9,6 +9,7 @@
 //! scenario waits); where a text that matters is not known there is no bound,
 //! never a lower one; a count above its bound is flagged, never clipped.
 
+mod reported;
 mod together;
 
 use super::breaks::{Breaks, Place, cause};
@@ -33,7 +34,8 @@ pub struct Inputs<'a> {
     pub records: &'a [RequestRecord],
     /// Texts of their spans and answers.
     pub spans: &'a SpanStore,
-    /// Counts their tokens; without it there are breaks, but no bounds.
+    /// Counts their tokens; without it there are breaks, and bounds only where the
+    /// server's own counts give them.
     pub encoder: Option<&'a SharedEncoder>,
 }
 
@@ -101,6 +103,9 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
             ..blank(record, inputs)
         });
     }
+    let fresh = noted.iter().map(|(_, fresh)| *fresh);
+    let model = caches.model.as_ref();
+    reported::fill(&mut found, &records, fresh, model, caches.lifetime);
     // Last, since a request in flight beside a later one has its bound lifted by that.
     for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
         let model = caches.model.as_ref();

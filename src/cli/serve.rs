@@ -40,6 +40,10 @@ pub(super) struct Arguments {
     #[arg(long, default_value = "plain")]
     template: String,
 
+    /// Milliseconds after an answer until its cache entries can be read
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    visible_after: u64,
+
     /// How long an unused cache entry lives [default: as the profile's]
     #[arg(long, value_name = "SECONDS")]
     lifetime: Option<u64>,
@@ -151,6 +155,7 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
         api_key: arguments.api_key,
         template: template(&arguments.template)?,
         lifetime: arguments.lifetime.map(Duration::from_secs),
+        visible_after: Duration::from_millis(arguments.visible_after),
         context: arguments.context,
         requests_per_minute: arguments.requests_per_minute,
         cache_model: arguments

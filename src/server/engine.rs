@@ -9,7 +9,7 @@ use super::template::Template;
 use super::vendor;
 use crate::cache::{Cache, Handle, Model, Query, Wishes};
 use crate::tokens::{ChatMl, EncodedPrompt, O200k, SharedEncoder, TemplateMessage, embedded};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,6 +44,31 @@ struct State {
     /// for an engine of its own.
     caches: HashMap<Arc<str>, Cache>,
     stats: Stats,
+    /// Ended requests whose entries cannot be read yet, the earliest first.
+    unreadable: VecDeque<Ended>,
+}
+
+/// A request that has ended.
+#[derive(Debug)]
+struct Ended {
+    readable_ms: i64,
+    model: Arc<str>,
+    handle: Handle,
+    output: Vec<u32>,
+}
+
+impl State {
+    /// Lets the entries be read whose time has come by `now_ms`.
+    fn settle(&mut self, now_ms: i64) {
+        while let Some(ended) = self
+            .unreadable
+            .pop_front_if(|ended| ended.readable_ms <= now_ms)
+        {
+            if let Some(cache) = self.caches.get_mut(&ended.model) {
+                cache.finish(ended.handle, &ended.output);
+            }
+        }
+    }
 }
 
 /// One imagined engine.
@@ -57,6 +82,7 @@ pub(super) struct Engine {
     seed: u64,
     reply_tokens: u32,
     template: Template,
+    visible_after: Duration,
     started: Instant,
     skew_ms: AtomicI64,
     state: Mutex<State>,
@@ -123,6 +149,7 @@ impl Engine {
             seed: options.seed,
             reply_tokens: options.reply_tokens.max(1),
             template: options.template,
+            visible_after: options.visible_after,
             started: Instant::now(),
             skew_ms: AtomicI64::new(0),
             model,
@@ -130,6 +157,7 @@ impl Engine {
             state: Mutex::new(State {
                 caches: HashMap::new(),
                 stats: Stats::default(),
+                unreadable: VecDeque::new(),
             }),
         }
     }
@@ -214,6 +242,7 @@ impl Engine {
             },
         };
         let mut state = self.lock();
+        state.settle(query.at_ms);
         // llama.cpp answers to any name with the one model that it has loaded.
         let name = ask.model.as_deref().filter(|_| habit != Habit::LlamaCpp);
         let model: Arc<str> = Arc::from(name.unwrap_or_default());
@@ -313,6 +342,7 @@ impl Engine {
         let mut state = self.lock();
         let idle = state.stats.running == 0;
         if idle {
+            state.unreadable.clear();
             state.caches.clear();
         }
         idle
@@ -375,10 +405,16 @@ impl Ticket {
         let Some(handle) = self.handle.take() else {
             return;
         };
+        let now_ms = self.engine.now_ms();
+        let wait = i64::try_from(self.engine.visible_after.as_millis()).unwrap_or(i64::MAX);
         let mut state = self.engine.lock();
-        if let Some(cache) = state.caches.get_mut(&self.model) {
-            cache.finish(handle, &self.output[..self.generated]);
-        }
+        state.unreadable.push_back(Ended {
+            readable_ms: now_ms.saturating_add(wait),
+            model: Arc::clone(&self.model),
+            handle,
+            output: self.output[..self.generated].to_vec(),
+        });
+        state.settle(now_ms);
         state.stats.running -= 1;
         state.stats.output_tokens += self.generated as u64;
     }

@@ -97,6 +97,9 @@ pub struct Options {
     pub reply_tokens: u32,
     /// What the chat template does.
     pub template: Template,
+    /// How long after an answer its entries can be read. Engines that share what is
+    /// being computed share it at once all the same.
+    pub visible_after: Duration,
 }
 
 impl Default for Options {
@@ -117,6 +120,7 @@ impl Default for Options {
             context: None,
             reply_tokens: 256,
             template: Template::Plain,
+            visible_after: Duration::ZERO,
         }
     }
 }

@@ -8,6 +8,7 @@ use super::options::Options;
 use super::profile::Habit;
 use super::refusal::Refusal;
 use super::respond::{json_response, respond};
+use super::usage::Counts;
 use super::{FINGERPRINT, SIMULATED};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -15,7 +16,7 @@ use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::middleware::map_response;
 use axum::routing::{get, post};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
@@ -40,6 +41,8 @@ pub(super) struct Shared {
     recent_ms: Mutex<VecDeque<i64>>,
     /// Requests so far, refused ones too; decides whose turn a fault is.
     count: AtomicU64,
+    /// What was answered before, by what was asked; see [`Fault::AnswerCache`](super::Fault).
+    pub(super) answered: Mutex<HashMap<u64, (String, Counts)>>,
     pub(super) stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -60,6 +63,7 @@ impl Shared {
             requests_per_minute: options.requests_per_minute,
             recent_ms: Mutex::default(),
             count: AtomicU64::new(0),
+            answered: Mutex::default(),
             stop,
             tasks,
         })

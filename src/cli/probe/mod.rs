@@ -15,6 +15,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::target::{Aim, no_client, variable};
 use super::targets;
+use crate::cache::Model;
 use crate::conversation::Nonce;
 use crate::load::{Engine, Target};
 use crate::record::{PublicUrl, WallTime};
@@ -168,12 +169,10 @@ impl Probed {
         }
         let marked = target.wire.markers != crate::chat::MarkerRule::None;
         let mut findings = infer::findings(&observed, marked);
-        if target.engine == Engine::LlamaCpp
-            && findings.cache_model.is_some()
-            && let Some(stated) = &target.cache
+        if let Some(found) = &findings.cache_model
+            && let Some(stated) = stated(target, found)
         {
-            // The number of its slots is asked of the server and cannot be seen in counts.
-            findings.cache_model = Some(stated.to_string());
+            findings.cache_model = Some(stated);
         }
         Ok(Self {
             version: 1,
@@ -224,6 +223,26 @@ impl Probed {
             output::tell(&format!("{}: {note}", target.name));
         }
     }
+}
+
+/// What the server itself states of its cache, where that goes further than what was
+/// `found` and does not contradict it: its number of blocks or of slots cannot be
+/// seen in counts.
+fn stated(target: &Target, found: &str) -> Option<String> {
+    let stated = target.cache.as_ref()?;
+    let agrees = match (stated, found.parse::<Model>()) {
+        (Model::Slots { .. }, _) => target.engine == Engine::LlamaCpp,
+        (
+            Model::Blocks { size, drop, .. },
+            Ok(Model::Blocks {
+                size: seen,
+                drop: lost,
+                ..
+            }),
+        ) => (*size, *drop) == (seen, lost),
+        _ => false,
+    };
+    agrees.then(|| stated.to_string())
 }
 
 /// The target, and a client that reaches it.
