@@ -183,7 +183,7 @@ impl Session {
         let output = exchange.answer.text.as_deref().map(Text::from);
         let mut texts = texts_of(&body.messages);
         texts.extend(output.clone());
-        let mut usage = exchange.answer.usage.clone().unwrap_or_default();
+        let mut usage = exchange.answer.counted().unwrap_or_default();
         let zero = self.target().weigh(&mut usage);
         let zero = zero.then(|| Arc::from("absent_means_zero"));
         let flags = zero

@@ -145,7 +145,8 @@ impl Seen {
         error: Option<String>,
         answer: &Answer,
     ) -> Self {
-        let usage: Option<&Usage> = answer.usage.as_ref();
+        let usage = answer.counted();
+        let usage: Option<&Usage> = usage.as_ref();
         let raw = usage.and_then(|usage| usage.raw.clone());
         let said = raw.as_ref().and_then(said);
         Self {
