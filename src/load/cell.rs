@@ -7,12 +7,13 @@ use super::writer::ToWriter;
 use crate::context::Configuration;
 use crate::conversation::{Conversation, ConversationSetup, Nonce, Resources};
 use crate::record::Outcome;
-use crate::scenario::model::Scenario;
+use crate::scenario::model::{Action, Scenario, Step};
 use crate::transport::Client;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -44,6 +45,19 @@ impl Cell {
     pub fn name(&self) -> String {
         let configuration = &self.configuration.name;
         format!("{}/{configuration}{}", self.scenario.name, self.suffix)
+    }
+
+    /// Whether building a prompt may wait for a process: the user's own builder
+    /// does, and after a `configuration` step it may be that one.
+    pub(super) fn waits(&self) -> bool {
+        fn switches(steps: &[Step]) -> bool {
+            steps.iter().any(|step| match &step.action {
+                Action::Configuration(_) => true,
+                Action::Approve { during, .. } => switches(during),
+                _ => false,
+            })
+        }
+        self.configuration.base.name == "external" || switches(&self.scenario.steps)
     }
 }
 
@@ -159,12 +173,17 @@ impl Runner {
         let no_more = give_up.child_token();
         let tasks = TaskTracker::new();
         let mut running = Vec::new();
+        let many = 2 * cell.sessions.max(64);
         let (ends, mut ended) = mpsc::channel(repeats.len().max(1));
         for &repeat in repeats {
             let acquired = no_more
                 .run_until_cancelled(Arc::clone(&slots).acquire_owned())
                 .await;
             let Some(Ok(permit)) = acquired else { break };
+            if running.len() >= many {
+                // A task that ended keeps its memory until somebody asks how.
+                reap(&mut running).await;
+            }
             let conversation = self.conversation(Arc::clone(cell), repeat, give_up.clone());
             let (ends, give_up, no_more) = (ends.clone(), give_up.clone(), no_more.clone());
             running.push(tasks.spawn(async move {
@@ -183,11 +202,7 @@ impl Runner {
         tasks.close();
         tasks.wait().await;
         drop(ends);
-        for conversation in running {
-            if let Err(join) = conversation.await {
-                std::panic::resume_unwind(join.into_panic());
-            }
-        }
+        reap(&mut running).await;
         let mut reasons = Vec::new();
         while let Some(end) = ended.recv().await {
             reasons.push(end);
@@ -236,6 +251,16 @@ impl Runner {
                 stop,
             };
             session.run(conversation).await
+        }
+    }
+}
+
+/// Lets go of the conversations that have ended; a panic in one is a panic here.
+async fn reap(running: &mut Vec<JoinHandle<()>>) {
+    let ended = running.extract_if(.., |conversation| conversation.is_finished());
+    for conversation in ended.collect::<Vec<_>>() {
+        if let Err(join) = conversation.await {
+            std::panic::resume_unwind(join.into_panic());
         }
     }
 }

@@ -40,6 +40,13 @@ pub(super) struct Session {
     pub(super) stop: CancellationToken,
 }
 
+/// What is kept of a body once its bytes are the connection's.
+struct Sent {
+    messages: Vec<PlacedMessage>,
+    params: RequestParams,
+    bytes: Bytes,
+}
+
 /// How a request ended, after its retries.
 struct Answered {
     reply: Option<Reply>,
@@ -84,12 +91,23 @@ impl Session {
     /// Sends a request, again where it failed in a way that may pass, and hands
     /// every attempt to `record`.
     async fn ask(&self, pending: &Pending, mut due: Micros, after_failure: bool) -> Answered {
-        let (body, params) = self.body(pending);
         let mut attempt = 1;
         loop {
-            let exchange = self.send(&body, &pending.prompt, due).await;
+            // Written for each attempt and when there is room, so that nobody holds the
+            // bytes while an answer is waited for: those of ten thousand long prompts are gigabytes.
+            let room = self.setup.client.room(pending.prompt.bytes());
+            let Some(room) = self.stop.run_until_cancelled(room).await else {
+                return Answered::aborted();
+            };
+            let (Body { text, messages }, params) = self.body(pending);
+            let sent = Sent {
+                messages,
+                params,
+                bytes: Bytes(text.len() as u64),
+            };
+            let exchange = self.send(room.body(text), &pending.prompt, due).await;
             let retry = self.retry_after(&exchange, attempt);
-            let mut measured = self.measure(pending, &body, &params, &exchange, attempt);
+            let mut measured = self.measure(pending, &sent, &exchange, attempt);
             let flags = &mut measured.record.flags;
             if after_failure {
                 flags.push(Arc::from("after_failure"));
@@ -124,7 +142,7 @@ impl Session {
         }
     }
 
-    async fn send(&self, body: &Body, prompt: &Prompt, due: Micros) -> Exchange {
+    async fn send(&self, body: bytes::Bytes, prompt: &Prompt, due: Micros) -> Exchange {
         let target = self.target();
         if let Err(error) = target.refresh_key().await {
             // The key at hand may still do; where not, the server's refusal ends the run.
@@ -135,7 +153,7 @@ impl Session {
         let outgoing = Outgoing {
             url: target.endpoint(true),
             headers,
-            body: bytes::Bytes::from(body.text.clone()),
+            body,
             dialect: target.dialect,
             stream: true,
             due,
@@ -168,13 +186,12 @@ impl Session {
     fn measure(
         &self,
         pending: &Pending,
-        body: &Body,
-        params: &RequestParams,
+        sent: &Sent,
         exchange: &Exchange,
         attempt: u32,
     ) -> Measured {
         let output = exchange.answer.text.as_deref().map(Text::from);
-        let mut texts = texts_of(&body.messages);
+        let mut texts = texts_of(&sent.messages);
         texts.extend(output.clone());
         let mut usage = exchange.answer.usage.clone().unwrap_or_default();
         let zero = self.target().weigh(&mut usage);
@@ -189,7 +206,7 @@ impl Session {
             group: Arc::clone(&self.cell.scenario.group),
             configuration: Arc::from(self.cell.configuration.name.as_str()),
             target: Arc::clone(&self.target().name),
-            model: Arc::from(params.model.as_str()),
+            model: Arc::from(sent.params.model.as_str()),
             load: Arc::clone(&self.cell.load),
             repeat: self.repeat,
             conversation: Arc::clone(&self.name),
@@ -203,11 +220,11 @@ impl Session {
             error: exchange.error.clone(),
             usage,
             stamps: exchange.stamps.clone(),
-            bytes_sent: Bytes(body.text.len() as u64),
+            bytes_sent: sent.bytes,
             salt: self.isolation.salt.clone(),
             nonce: Arc::from(self.isolation.nonce.to_string()),
             scenario_ms: pending.scenario_ms,
-            prompt: body.messages.iter().map(RecordedMessage::from).collect(),
+            prompt: sent.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
             output_ids: exchange.answer.output_ids.as_deref().map(Arc::from),
             finish: exchange
@@ -236,11 +253,17 @@ impl Session {
     /// Why it ended early, where that concerns more than this conversation.
     pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
+        let waits = self.cell.waits();
         loop {
             // Due when the answer before it is there: what building takes is lateness of ours.
             let due = self.setup.client.now();
-            let (next, built) = off_the_worker(conversation).await;
-            conversation = built;
+            let next = if waits {
+                let (next, built) = off_the_worker(conversation).await;
+                conversation = built;
+                next
+            } else {
+                conversation.next()
+            };
             let pending = match next.map_err(|error| CellEnd::Context(error.to_string()))? {
                 None => return Ok(()),
                 Some(Next::Idle(span)) => {
@@ -273,8 +296,8 @@ impl Session {
     }
 }
 
-/// Builds the next prompt where it may take its time: the user's own builder
-/// waits for a process, and the workers that stamp answers must not.
+/// Builds the next prompt where it may wait for a process, as the workers that
+/// stamp answers must not.
 async fn off_the_worker(
     mut conversation: Conversation,
 ) -> (Result<Option<Next>, ContextError>, Conversation) {

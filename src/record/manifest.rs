@@ -4,6 +4,7 @@
 //! and fragment when it becomes a [`PublicUrl`]), and the two instants in it are
 //! the only wall times of a run.
 
+use super::calibration::Calibration;
 use super::price::Price;
 use super::wall::WallTime;
 use crate::chat::Digest;
@@ -196,6 +197,9 @@ pub struct Manifest {
     pub targets: Vec<TargetFacts>,
     /// The machine that sent.
     pub host: Host,
+    /// What the client adds on it, where that was measured before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
 }
 
 impl Manifest {
@@ -215,6 +219,7 @@ impl Manifest {
             configurations: Vec::new(),
             targets: Vec::new(),
             host: Host::here(),
+            calibration: None,
         }
     }
 

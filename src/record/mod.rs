@@ -8,11 +8,13 @@
 //! microseconds from the run's start; no key, token or header value that could
 //! hold one is ever in a record.
 
+mod calibration;
 mod csv;
 mod error;
 pub mod files;
 mod lines;
 pub mod manifest;
+mod places;
 pub mod price;
 mod read;
 pub mod request;
@@ -20,6 +22,7 @@ mod spans;
 mod wall;
 mod write;
 
+pub use calibration::{Calibration, CalibrationLevel, Ceiling};
 pub use csv::{REQUEST_COLUMNS, write_requests};
 pub use error::WriteError;
 pub use lines::{Lines, Versioned};
@@ -27,6 +30,7 @@ pub use manifest::{
     ConfigurationFacts, Ending, Host, MANIFEST_VERSION, Manifest, PublicUrl, ScenarioFacts,
     Setting, SettingOrigin, TargetFacts,
 };
+pub use places::{Place, Places};
 pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{

@@ -94,6 +94,12 @@ pub struct Options {
     pub context: Option<usize>,
     /// Tokens after which an answer ends by itself, its stop token included.
     pub reply_tokens: u32,
+    /// Whether the usage of a chat stream tells when its first token was sent, as
+    /// [`FIRST_TOKEN`](super::FIRST_TOKEN).
+    pub stamps: bool,
+    /// Answer every chat request with the same stream of so many tokens, in one
+    /// write, after the overhead of `speed`; nothing else holds then.
+    pub canned: Option<u32>,
 }
 
 impl Default for Options {
@@ -113,6 +119,8 @@ impl Default for Options {
             lifetime: None,
             context: None,
             reply_tokens: 256,
+            stamps: false,
+            canned: None,
         }
     }
 }

@@ -6,8 +6,10 @@ mod finish;
 mod plan;
 mod progress;
 mod signals;
+mod told;
 mod ways_out;
 
+use super::calibrate;
 use super::choice::{Configurations, Files};
 use super::counters::Watch;
 use super::exit::{Exit, Failure};
@@ -33,6 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use told::Told;
 
 /// Drive scenarios against a target and measure what its prefix cache gives
 #[derive(clap::Args)]
@@ -99,6 +102,11 @@ pub(super) struct Arguments {
     #[arg(long)]
     no_text: bool,
 
+    /// First measure what the client itself adds on this machine (see `calibrate`), and keep it with
+    /// the run
+    #[arg(long)]
+    calibrate: bool,
+
     /// Print what would be run and what to expect of it; send nothing
     #[arg(long)]
     dry_run: bool,
@@ -109,16 +117,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| {
-        Failure::new(
-            Exit::Unexpected,
-            format!("cannot start the runtime: {error}"),
-            None,
-        )
-    })?;
+    let runtime = runtime()?;
     let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
     runtime.spawn(signals::watch(stop.clone(), leave.clone()));
     // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
@@ -135,6 +134,20 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     // Threads that still compute or wait for a builder end with the process.
     runtime.shutdown_background();
     ended
+}
+
+/// The runtime that requests are driven on.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|error| {
+        Failure::new(
+            Exit::Unexpected,
+            format!("cannot start the runtime: {error}"),
+            None,
+        )
+    })
 }
 
 async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit, Failure> {
@@ -160,15 +173,25 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     let cells = planned.cells(&targets)?;
     let rounds = planned.rounds(&cells, &mut settings);
-    let manifest = planned.manifest(&arguments, settings, &targets);
+    let mut manifest = planned.manifest(&arguments, settings, &targets);
+    if arguments.calibrate {
+        let found = calibrate::Request::before_a_run(&planned.sessions);
+        let found = found.measure(&stop).await?;
+        if !arguments.quiet {
+            output::tell(calibrate::shown(&found).trim_end());
+        }
+        manifest.calibration = Some(found);
+    }
     let dir = plan::folder(&arguments, &planned, &manifest);
     let run = RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)?;
     let conversations = cells.iter().map(|cell| u64::from(cell.repeats)).sum();
     let progress = Progress::new(conversations, arguments.quiet);
-    let told = progress.clone();
+    let told = Told::new(progress.clone());
+    let hears = told.clone();
     let writer = Writer::start(
         run,
-        Box::new(move |record| told.record(record)),
+        arguments.no_text,
+        Box::new(move |measured| hears.measured(measured)),
         stop.clone(),
     );
     let runners = places.iter().map(|place| {
@@ -206,6 +229,8 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         places: &places,
         ending,
         watches,
+        told: &told,
+        stop: &stop,
     };
     let exit = done.finish(&arguments, &dir).await;
     for place in places {
@@ -397,7 +422,7 @@ impl Place {
 
 /// A folder that cannot be written.
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn not_written(error: WriteError) -> Failure {
+pub(super) fn not_written(error: WriteError) -> Failure {
     let exit = match &error {
         WriteError::NotEmpty { .. } => Exit::WrongInput,
         _ => Exit::NotWritten,
