@@ -13,16 +13,22 @@
 mod cell;
 mod isolation;
 mod key;
+mod known;
 mod order;
 pub mod preset;
+mod reset;
 mod session;
+mod shard;
 mod target;
 mod writer;
 
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
 pub use isolation::{Isolate, Isolation};
 pub use key::{Key, KeyError, Secret};
+pub use known::{Beginning, WarmUp};
 pub use order::{Order, Round, Size, rounds};
+pub use reset::{ResetError, reset};
 pub use session::Measured;
+pub use shard::runs;
 pub use target::{Affinity, Engine, Rates, Target, Tolerance};
 pub use writer::{ToWriter, Writer};

@@ -7,9 +7,11 @@
 //! must not have are kept, by those who will need them.
 
 use super::session::Measured;
-use crate::record::{BoundRecord, Ending, Manifest, RunWriter, SpanStore, WriteError};
-use crate::units::{Micros, Tokens};
+use crate::record::{BoundRecord, Ending, LedgerLine, Manifest, RunWriter, SpanStore, WriteError};
+use crate::units::Tokens;
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +21,8 @@ const QUEUE: usize = 1024;
 /// Records that are taken from the queue at once: to wake the thread for each
 /// would cost more than to write it.
 const BATCH: usize = 256;
+/// How long a record may wait until a power cut cannot take it away.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// What the writer is told.
 pub enum ToWriter {
@@ -30,6 +34,12 @@ pub enum ToWriter {
     Texts(oneshot::Sender<SpanStore>),
     /// Lengths of the stored texts in tokens, by what counts them.
     Lengths(Box<dyn Fn(crate::chat::Digest) -> Option<Tokens> + Send>),
+    /// An attempt ended that counts nowhere.
+    Aside(Box<Measured>),
+    /// Something to be kept in the ledger.
+    Note(LedgerLine),
+    /// A second has passed.
+    Tick,
     /// Somebody waits until everything told before has been dealt with.
     Flush(oneshot::Sender<()>),
 }
@@ -53,6 +63,7 @@ impl Writer {
         stop: CancellationToken,
     ) -> Self {
         let (send, receive) = mpsc::channel(QUEUE);
+        tick(send.downgrade());
         let work = Work {
             run,
             texts: keep_texts.then(SpanStore::default),
@@ -156,6 +167,9 @@ impl Work {
             }
             _ if failed.is_some() => return,
             ToWriter::Measured(measured) => self.write(&measured),
+            ToWriter::Aside(measured) => self.aside(&measured),
+            ToWriter::Note(line) => self.run.note(&line),
+            ToWriter::Tick => self.run.sync(),
             ToWriter::Bounds(bounds) => self.run.bounds(&bounds),
             ToWriter::Lengths(count) => self.run.lengths(&*count),
         };
@@ -168,11 +182,34 @@ impl Work {
     fn write(&mut self, measured: &Measured) -> Result<(), WriteError> {
         self.run
             .append(&measured.record, &mut measured.texts.iter())?;
+        self.keep(measured);
+        (self.on_record)(measured);
+        Ok(())
+    }
+
+    fn aside(&mut self, measured: &Measured) -> Result<(), WriteError> {
+        self.run
+            .aside(&measured.record, &mut measured.texts.iter())?;
+        self.keep(measured);
+        Ok(())
+    }
+
+    fn keep(&mut self, measured: &Measured) {
         if let Some(texts) = &mut self.texts {
             texts.extend(measured.texts.iter().cloned());
         }
-        (self.on_record)(measured);
-        let now = measured.record.stamps.done_us.unwrap_or(Micros(0));
-        self.run.sync_due(now).map(|_synced| ())
     }
+}
+
+/// Tells the writer each second to make safe what it has, also while nothing comes.
+/// Ends within a second of the last other sender.
+fn tick(to: mpsc::WeakSender<ToWriter>) {
+    std::thread::spawn(move || {
+        let (_held, wait) = std::sync::mpsc::channel::<()>();
+        while wait.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
+            let Some(to) = to.upgrade() else { return };
+            // A full queue has a tick in it, or will take the next one.
+            let _full = to.try_send(ToWriter::Tick);
+        }
+    });
 }

@@ -1,5 +1,6 @@
 //! Wall time: read here and nowhere else, and only for the manifest.
 
+use crate::units::Micros;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
@@ -24,6 +25,12 @@ impl WallTime {
     /// The day in UTC: `2026-11-30`.
     pub fn date(self) -> String {
         self.0.strftime("%Y-%m-%d").to_string()
+    }
+
+    /// Time from `earlier` to this; 0 where the calendar was set back in between.
+    pub fn since(self, earlier: Self) -> Micros {
+        let micros = self.0.as_microsecond() - earlier.0.as_microsecond();
+        Micros(u64::try_from(micros).unwrap_or(0))
     }
 
     /// The second in UTC, fit for a file name: `20261130T104500Z`.

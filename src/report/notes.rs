@@ -81,7 +81,8 @@ fn counts(results: &Results) -> impl Iterator<Item = String> {
         ),
         (
             found.contaminated,
-            "that began a conversation on a cache that was not empty (contaminated)",
+            "that began a conversation on a cache that was not empty (contaminated): the whole \
+             conversation is left out of shares",
         ),
         (
             found.above_bound,

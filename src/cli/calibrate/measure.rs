@@ -6,7 +6,9 @@ use crate::analysis::stats::quantile;
 use crate::cli::exit::{Exit, Failure};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Shipped};
-use crate::load::{Cell, Isolate, Limits, Measured, Runner, RunnerSetup, Target, Writer};
+use crate::load::{
+    Beginning, Cell, Isolate, Limits, Measured, Runner, RunnerSetup, Target, Writer,
+};
 use crate::provider;
 use crate::record::{CalibrationLevel, Ceiling, Ending, Manifest, Outcome, RunWriter};
 use crate::scenario::{LoadOptions, load_str};
@@ -198,6 +200,7 @@ async fn drive(
         records: writer.sender(),
         idle: Arc::new(|span| Box::pin(tokio::time::sleep(span))),
         stop: stop.clone(),
+        begin: Beginning::default(),
     }));
     let cell = Arc::new(cell(server, load.streams)?);
     let repeats = Arc::new(AtomicU32::new(1));

@@ -13,11 +13,12 @@ use crate::cli::tokens::Counter;
 use crate::cli::{output, outputs};
 use crate::load::Writer;
 use crate::record::{
-    self, Ending, Manifest, Places, ReadError, RequestRecord, Run, SpanStore, TargetFacts,
+    self, AttemptKey, Ending, Manifest, Outcome, Places, ReadError, RequestRecord, Run, SpanStore,
+    TargetFacts,
 };
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +37,8 @@ pub(super) struct Done<'a> {
     pub(super) told: &'a Told,
     /// Ends what can be computed again later.
     pub(super) stop: &'a CancellationToken,
+    /// Whether the folder had records before.
+    pub(super) resumed: bool,
 }
 
 /// A record of the run, by what decides with whom it is worked on.
@@ -45,7 +48,29 @@ struct Entry {
     realm: u64,
     sent: Micros,
     salted: bool,
-    place: record::Place,
+    line: Line,
+}
+
+/// Where a record is.
+#[derive(Clone, Copy)]
+enum Line {
+    /// In the file of records.
+    At(record::Place),
+    /// It counts nowhere, was sent all the same, and is one of few that are at hand.
+    Aside(usize),
+}
+
+/// What one look at the records of a run told.
+struct Index {
+    files: Places,
+    entries: Vec<Entry>,
+    /// Records that count nowhere.
+    aside: Vec<RequestRecord>,
+    /// What was computed before the run was gone on with.
+    known: HashSet<AttemptKey>,
+    /// What the answers of each target said.
+    tallies: Vec<Tally>,
+    any_ok: bool,
 }
 
 impl Done<'_> {
@@ -59,11 +84,15 @@ impl Done<'_> {
         }
         // What needs no tokens is left to the report, which computes it where it is missing.
         let counted = counters.iter().any(Option::is_some);
-        if counted || !given.no_report || !self.watches.is_empty() {
+        let mut any_ok = self.told.any_ok();
+        if counted || !given.no_report || !self.watches.is_empty() || self.resumed {
             let kept = self.writer.texts().await;
-            if let Err(error) = self.compute(&mut counters, &kept, dir).await {
-                let help = error.help();
-                output::warn(&format!("there are no bounds: {error}\n  help: {help}"));
+            match self.compute(&mut counters, &kept, dir).await {
+                Ok(ok) => any_ok |= ok,
+                Err(error) => {
+                    let help = error.help();
+                    output::warn(&format!("there are no bounds: {error}\n  help: {help}"));
+                }
             }
             if given.no_text {
                 self.lengths(&mut counters, kept).await;
@@ -78,26 +107,32 @@ impl Done<'_> {
             output::data(&outputs::terminal(&results))?;
         }
         output::tell(&format!("records: {}", dir.display()));
-        Ok(verdict(&self.ending, self.told.any_ok()))
+        // A shard may have no conversation at all.
+        let nothing_to_do = !self.told.any() && self.ending == Ending::Complete;
+        Ok(verdict(&self.ending, any_ok || nothing_to_do))
     }
 
+    /// Computes and writes bounds, and says whether any request of the folder was
+    /// answered.
     async fn compute(
         &mut self,
         counters: &mut [Option<Counter>],
         kept: &SpanStore,
         dir: &Path,
-    ) -> Result<(), ReadError> {
-        let (mut files, mut entries, tallies) = self.index(dir)?;
+    ) -> Result<bool, ReadError> {
+        let mut index = self.index(dir)?;
         let several = self.places.len() > 1;
         for (number, watch) in std::mem::take(&mut self.watches) {
             let place = several.then_some(number + 1);
-            watch.end(&tallies[number], dir, place).await;
+            watch.end(&index.tallies[number], dir, place).await;
         }
+        let mut entries = std::mem::take(&mut index.entries);
         entries.sort_by_key(|entry| (entry.target, entry.realm, entry.sent));
         // What was stopped before is computed all the same: there is less of it.
-        let stop = match self.stop.is_cancelled() {
-            true => CancellationToken::new(),
-            false => self.stop.clone(),
+        let stop = if self.stop.is_cancelled() {
+            CancellationToken::new()
+        } else {
+            self.stop.clone()
         };
         for of_target in entries.chunk_by(|a, b| a.target == b.target) {
             let number = of_target[0].target;
@@ -105,53 +140,76 @@ impl Done<'_> {
             let Some(facts) = self.manifest.target(&place.target.name) else {
                 continue;
             };
-            let counter = &mut counters[number];
-            let done = stop
-                .run_until_cancelled(of(
-                    facts,
-                    of_target,
-                    &mut files,
-                    kept,
-                    place,
-                    counter,
-                    &self.writer,
-                ))
-                .await;
-            match done {
+            let mut work = Work {
+                facts,
+                place,
+                counter: &mut counters[number],
+                index: &mut index,
+                kept,
+                writer: &self.writer,
+            };
+            match stop.run_until_cancelled(work.all(of_target)).await {
                 Some(done) => done?,
                 None => {
-                    output::warn("interrupted: requests that are not counted yet have no bound")
+                    output::warn("interrupted: requests that are not counted yet have no bound");
                 }
             }
-            if let Some(counter) = counter {
+            if let Some(counter) = &counters[number] {
                 counter.tell(&place.target);
             }
         }
-        Ok(())
+        Ok(index.any_ok)
     }
 
-    /// Goes through the records once: where each stands, and what the answers of
-    /// each target said.
-    fn index(&self, dir: &Path) -> Result<(Places, Vec<Entry>, Vec<Tally>), ReadError> {
+    /// Goes through the records once.
+    fn index(&self, dir: &Path) -> Result<Index, ReadError> {
         let names = self.places.iter().enumerate();
         let numbers: HashMap<Arc<str>, usize> = names
             .map(|(number, place)| (Arc::clone(&place.target.name), number))
             .collect();
+        let entry = |record: &RequestRecord, line| {
+            Some(Entry {
+                target: *numbers.get(&record.target)?,
+                realm: bounds::realm_number(record),
+                sent: record.stamps.sent_us.unwrap_or(record.stamps.due_us),
+                salted: record.salt.is_some(),
+                line,
+            })
+        };
+        let run = Run::read(dir)?;
+        let mut known = HashSet::new();
+        if self.resumed
+            && let Some(lines) = run.bounds()?
+        {
+            for bound in lines {
+                known.insert(bound?.key());
+            }
+        }
+        let aside = run.aside()?;
         let mut entries = Vec::new();
         let mut tallies = vec![Tally::default(); self.places.len()];
-        let files = Places::of(&Run::read(dir)?, |record, place| {
+        let mut any_ok = false;
+        for (at, record) in aside.iter().enumerate() {
+            entries.extend(entry(record, Line::Aside(at)));
+            if let Some(&target) = numbers.get(&record.target) {
+                tallies[target].add(record);
+            }
+        }
+        let files = Places::of(&run, |record, place| {
+            any_ok |= record.outcome == Outcome::Ok;
+            entries.extend(entry(&record, Line::At(place)));
             if let Some(&target) = numbers.get(&record.target) {
                 tallies[target].add(&record);
-                entries.push(Entry {
-                    target,
-                    realm: bounds::realm_number(&record),
-                    sent: record.stamps.sent_us.unwrap_or(record.stamps.due_us),
-                    salted: record.salt.is_some(),
-                    place,
-                });
             }
         })?;
-        Ok((files, entries, tallies))
+        Ok(Index {
+            files,
+            entries,
+            aside,
+            known,
+            tallies,
+            any_ok,
+        })
     }
 
     /// Stores how long the texts are that are not stored themselves. The first
@@ -168,42 +226,65 @@ impl Done<'_> {
     }
 }
 
-/// Computes and writes the bounds of a target's records, which come by realm and
-/// within it in the order of sending.
-async fn of(
-    facts: &TargetFacts,
-    entries: &[Entry],
-    files: &mut Places,
-    kept: &SpanStore,
-    place: &Place,
-    counter: &mut Option<Counter>,
-    writer: &Writer,
-) -> Result<(), ReadError> {
-    let salted = entries.iter().all(|entry| entry.salted);
-    // The model was read from a parsed one, so it parses.
-    let apart = bounds::by_realm(facts, counter.is_some(), salted).unwrap_or(false);
-    let mut texts = SpanStore::default();
-    let mut rest = entries;
-    while !rest.is_empty() {
-        let (now, later) = rest.split_at(if apart { batch(rest) } else { rest.len() });
-        rest = later;
-        let mut records = Vec::with_capacity(now.len());
-        for entry in now {
-            records.push(files.record(entry.place)?);
+/// The records of one target.
+struct Work<'a> {
+    facts: &'a TargetFacts,
+    place: &'a Place,
+    counter: &'a mut Option<Counter>,
+    index: &'a mut Index,
+    /// Texts that the files lack.
+    kept: &'a SpanStore,
+    writer: &'a Writer,
+}
+
+impl Work<'_> {
+    /// Computes and writes the bounds of entries that come by realm and within it in
+    /// the order of sending.
+    async fn all(&mut self, entries: &[Entry]) -> Result<(), ReadError> {
+        let salted = entries.iter().all(|entry| entry.salted);
+        // The model was read from a parsed one, so it parses.
+        let apart = bounds::by_realm(self.facts, self.counter.is_some(), salted).unwrap_or(false);
+        let mut texts = SpanStore::default();
+        let mut rest = entries;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(if apart { batch(rest) } else { rest.len() });
+            rest = later;
+            texts = self.some(now, &texts).await?;
         }
-        let before = if kept.is_empty() { &texts } else { kept };
-        texts = files.texts(&records, before)?;
-        let encoder = match counter {
+        Ok(())
+    }
+
+    /// Does it for these, and gives their texts, which the next ones may have as well.
+    async fn some(
+        &mut self,
+        entries: &[Entry],
+        before: &SpanStore,
+    ) -> Result<SpanStore, ReadError> {
+        let mut records = Vec::with_capacity(entries.len());
+        for entry in entries {
+            records.push(match entry.line {
+                Line::At(place) => self.index.files.record(place)?,
+                Line::Aside(at) => self.index.aside[at].clone(),
+            });
+        }
+        let before = if self.kept.is_empty() {
+            before
+        } else {
+            self.kept
+        };
+        let texts = self.index.files.texts(&records, before)?;
+        let encoder = match &mut self.counter {
             Some(counter) => {
-                let (target, client) = (&place.target, &place.client);
+                let (target, client) = (&self.place.target, &self.place.client);
                 Some(counter.encoder(target, client, &records, &texts).await)
             }
             None => None,
         };
-        let found = computed(facts, &records, &texts, encoder.as_ref());
-        writer.bounds(found).await;
+        let mut found = computed(self.facts, &records, &texts, encoder.as_ref());
+        found.retain(|bound| !self.index.known.contains(&bound.key()));
+        self.writer.bounds(found).await;
+        Ok(texts)
     }
-    Ok(())
 }
 
 /// How many of the entries are worked on together: whole realms.

@@ -19,6 +19,7 @@ pub(super) struct Told {
 
 #[derive(Default)]
 struct Gathered {
+    any: bool,
     any_ok: bool,
     /// With the first request that each came up at.
     warnings: BTreeMap<Warning, String>,
@@ -38,6 +39,7 @@ impl Told {
         let record = &measured.record;
         self.progress.record(record);
         let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        gathered.any = true;
         gathered.any_ok |= record.outcome == Outcome::Ok;
         for warning in &measured.warnings {
             let warning = (Arc::clone(&record.configuration), warning.clone());
@@ -52,6 +54,12 @@ impl Told {
         for ((_, warning), place) in &gathered.warnings {
             output::warn(&format!("{place}: {warning}"));
         }
+    }
+
+    /// Whether there was any attempt.
+    pub(super) fn any(&self) -> bool {
+        let gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        gathered.any
     }
 
     /// Whether any request was answered.
