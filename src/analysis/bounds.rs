@@ -22,6 +22,7 @@ use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanSt
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 use together::Together;
@@ -121,6 +122,30 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     found.retain(|_| !aside.next().unwrap_or(false));
     flags::spread(&mut found);
     Ok(found)
+}
+
+/// Whether requests of different realms have no influence on each other's
+/// bounds, so that a realm can be computed by itself: nothing is said of a cache, or
+/// the cache keeps salts apart, is never full, and `salted` says that every request
+/// had one. A nonce does not suffice, since what the template writes in front of it
+/// is common to all.
+///
+/// # Errors
+///
+/// [`ModelError`] where the target's cache model cannot be read.
+pub fn by_realm(target: &TargetFacts, counted: bool, salted: bool) -> Result<bool, ModelError> {
+    let model = target.cache_model.as_deref().map(str::parse::<Model>);
+    Ok(match model.transpose()? {
+        Some(model) if counted => salted && model.knows_salt() && !model.can_be_full(),
+        _ => true,
+    })
+}
+
+/// A number for the request's realm, equal for equal ones.
+pub fn realm_number(record: &RequestRecord) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    realm(record).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {

@@ -274,6 +274,31 @@ pub struct Prompt {
     pub warnings: Vec<String>,
 }
 
+impl Block {
+    /// Bytes of its texts.
+    fn bytes(&self) -> usize {
+        let texts = |spans: &[Span]| spans.iter().map(|span| span.text.len()).sum();
+        match &self.content {
+            Content::Text(spans) | Content::Reasoning(spans) => texts(spans),
+            Content::Image(image) => image.data.text.len(),
+            Content::Call(call) => call.name.text.len() + call.arguments.text.len(),
+        }
+    }
+}
+
+impl Prompt {
+    /// Bytes of all its texts: a little less than a body of it has.
+    pub fn bytes(&self) -> usize {
+        let tools = self.tools.iter().map(|tool| {
+            let described = tool.description.iter().map(|span| span.text.len());
+            described.sum::<usize>() + tool.parameters.text.len()
+        });
+        let of_messages = self.messages.iter().flat_map(|message| &message.blocks);
+        let blocks = self.system.iter().chain(of_messages).map(Block::bytes);
+        tools.chain(blocks).sum()
+    }
+}
+
 /// What part of a message a placed span is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

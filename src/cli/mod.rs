@@ -5,6 +5,7 @@
 
 mod assumed;
 mod builder;
+mod calibrate;
 mod check;
 mod choice;
 mod compare;
@@ -66,6 +67,7 @@ enum Command {
     Serve(serve::Arguments),
     Decode(decode::Arguments),
     Probe(probe::Arguments),
+    Calibrate(calibrate::Arguments),
 }
 
 /// Runs the program on these arguments and says with which code it ends.
@@ -100,6 +102,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
     };
     match ended {
         Ok(exit) => exit.code(),

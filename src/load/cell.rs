@@ -12,7 +12,7 @@ use super::writer::ToWriter;
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
 use crate::record::{Fact, Outcome};
-use crate::scenario::model::Scenario;
+use crate::scenario::model::{Action, Scenario, Step};
 use crate::scenario::pace::Think;
 use crate::transport::Client;
 use crate::units::Micros;
@@ -53,6 +53,19 @@ impl Cell {
     pub fn name(&self) -> String {
         let configuration = &self.configuration.name;
         format!("{}/{configuration}{}", self.scenario.name, self.suffix)
+    }
+
+    /// Whether building a prompt may wait for a process: the user's own builder
+    /// does, and after a `configuration` step it may be that one.
+    pub(super) fn waits(&self) -> bool {
+        fn switches(steps: &[Step]) -> bool {
+            steps.iter().any(|step| match &step.action {
+                Action::Configuration(_) => true,
+                Action::Approve { during, .. } => switches(during),
+                _ => false,
+            })
+        }
+        self.configuration.base.name == "external" || switches(&self.scenario.steps)
     }
 }
 

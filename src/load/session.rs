@@ -82,6 +82,13 @@ impl Notes {
     }
 }
 
+/// What is kept of a body once its bytes are the connection's.
+struct Sent {
+    messages: Vec<PlacedMessage>,
+    params: RequestParams,
+    bytes: Bytes,
+}
+
 /// How a request ended, after its retries.
 struct Answered {
     reply: Option<Reply>,
@@ -95,10 +102,10 @@ struct Answered {
 impl Session {
     /// Sends a request once that counts nowhere, and keeps its record aside, flagged.
     pub(super) async fn aside(&self, pending: &Pending, flag: &str) -> RequestRecord {
-        let (body, params) = self.body(pending);
         let due = self.setup.client.now();
-        let (exchange, ready) = self.send(&body, &pending.prompt, due).await;
-        let mut measured = self.measure(pending, &body, &params, &exchange, 1);
+        let (sent, body) = self.written(pending).await;
+        let (exchange, ready) = self.send(body, &pending.prompt, due).await;
+        let mut measured = self.measure(pending, &sent, &exchange, 1);
         measured.record.stamps.ready_us = Some(ready);
         measured.record.flags.push(Arc::from(flag));
         let record = measured.record.clone();
@@ -131,6 +138,21 @@ impl Session {
         (target.dialect.body(&pending.prompt, &params), params)
     }
 
+    /// The body as bytes, and what is kept of it.
+    ///
+    /// Written for each attempt and when there is room, so that nobody holds the bytes
+    /// while an answer is waited for: those of ten thousand long prompts are gigabytes.
+    async fn written(&self, pending: &Pending) -> (Sent, bytes::Bytes) {
+        let room = self.setup.client.room(pending.prompt.bytes()).await;
+        let (Body { text, messages }, params) = self.body(pending);
+        let sent = Sent {
+            messages,
+            params,
+            bytes: Bytes(text.len() as u64),
+        };
+        (sent, room.body(text))
+    }
+
     /// What pins this conversation to a server: another one in every run.
     fn unit(&self) -> String {
         format!("{}/{}", self.setup.nonce, self.name)
@@ -156,13 +178,13 @@ impl Session {
         inherited: &[Arc<str>],
         mut slot: Option<Slot>,
     ) -> Result<Answered, CellEnd> {
-        let (body, params) = self.body(pending);
         let mut attempt = 1;
         loop {
-            let pass = self.admitted(&body, slot.take()).await?;
+            let pass = self.admitted(pending, slot.take()).await?;
             let limited = pass.limited.map(Micros::from);
-            let (exchange, ready) = self.send(&body, &pending.prompt, due).await;
-            let mut measured = self.measure(pending, &body, &params, &exchange, attempt);
+            let (sent, body) = self.written(pending).await;
+            let (exchange, ready) = self.send(body, &pending.prompt, due).await;
+            let mut measured = self.measure(pending, &sent, &exchange, attempt);
             let stamps = &mut measured.record.stamps;
             (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
             let asked = self.setup.gate.settle(
@@ -202,9 +224,9 @@ impl Session {
     }
 
     /// Waits for the limits of the target.
-    async fn admitted(&self, body: &Body, slot: Option<Slot>) -> Result<Pass, CellEnd> {
+    async fn admitted(&self, pending: &Pending, slot: Option<Slot>) -> Result<Pass, CellEnd> {
         let ask = Ask {
-            bytes: body.text.len() as u64,
+            bytes: pending.prompt.bytes() as u64,
             max_tokens: self.setup.limits.max_tokens,
         };
         let admit = self.setup.gate.admit(ask, slot);
@@ -224,7 +246,7 @@ impl Session {
     }
 
     /// Sends an attempt; also says when it was ready for that.
-    async fn send(&self, body: &Body, prompt: &Prompt, due: Micros) -> (Exchange, Micros) {
+    async fn send(&self, body: bytes::Bytes, prompt: &Prompt, due: Micros) -> (Exchange, Micros) {
         let target = self.target();
         let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
         if let Some(Err(error)) = refreshed {
@@ -236,7 +258,7 @@ impl Session {
         let outgoing = Outgoing {
             url: target.endpoint(target.dialect.streams()),
             headers,
-            body: bytes::Bytes::from(body.text.clone()),
+            body,
             dialect: target.dialect,
             stream: target.dialect.streams(),
             due,
@@ -276,13 +298,12 @@ impl Session {
     fn measure(
         &self,
         pending: &Pending,
-        body: &Body,
-        params: &RequestParams,
+        sent: &Sent,
         exchange: &Exchange,
         attempt: u32,
     ) -> Measured {
         let output = exchange.answer.text.as_deref().map(Text::from);
-        let mut texts = texts_of(&body.messages);
+        let mut texts = texts_of(&sent.messages);
         texts.extend(output.clone());
         let mut usage = exchange.answer.counted().unwrap_or_default();
         let zero = self.target().weigh(&mut usage);
@@ -299,8 +320,8 @@ impl Session {
             error: exchange.error.clone(),
             usage,
             stamps: exchange.stamps.clone(),
-            bytes_sent: Bytes(body.text.len() as u64),
-            prompt: body.messages.iter().map(RecordedMessage::from).collect(),
+            bytes_sent: sent.bytes,
+            prompt: sent.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
             output_ids: exchange.answer.output_ids.as_deref().map(Arc::from),
             finish: exchange
@@ -309,7 +330,7 @@ impl Session {
                 .as_ref()
                 .map(|reason| finish_word(reason).to_owned()),
             served_by: exchange.answer.served_by.clone(),
-            ..self.blank(pending, &params.model)
+            ..self.blank(pending, &sent.params.model)
         };
         let warnings = if attempt == 1 {
             pending.prompt.warnings.clone()
@@ -398,11 +419,17 @@ impl Session {
         let mut idle_cut = false;
         let mut thinking = self.thinking();
         let (mut due, mut turn) = (self.arrival, None);
+        let waits = self.cell.waits();
         loop {
             // Behind an answer what building takes is lateness of ours; a schedule knows
             // of an arrival before it is due.
-            let (next, built) = off_the_worker(conversation).await;
-            conversation = built;
+            let next = if waits {
+                let (next, built) = off_the_worker(conversation).await;
+                conversation = built;
+                next
+            } else {
+                conversation.next()
+            };
             let pending = match next.map_err(|error| CellEnd::Context(error.to_string()))? {
                 None => return Ok(()),
                 Some(Next::Idle(span)) => {
@@ -494,8 +521,8 @@ async fn on_time(client: &Client, due: Micros, held: &CancellationToken) -> bool
     }
 }
 
-/// Builds the next prompt where it may take its time: the user's own builder
-/// waits for a process, and the workers that stamp answers must not.
+/// Builds the next prompt where it may wait for a process, as the workers that
+/// stamp answers must not.
 async fn off_the_worker(
     mut conversation: Conversation,
 ) -> (Result<Option<Next>, ContextError>, Conversation) {

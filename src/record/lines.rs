@@ -51,6 +51,8 @@ pub struct Lines<T> {
     reader: BufReader<File>,
     buffer: Vec<u8>,
     line: u64,
+    /// Where the line in `buffer` begins.
+    start: u64,
     torn: bool,
     ended: bool,
     kind: PhantomData<fn() -> T>,
@@ -67,6 +69,7 @@ impl<T> Lines<T> {
             reader: BufReader::with_capacity(1 << 16, file),
             buffer: Vec::new(),
             line: 0,
+            start: 0,
             torn: false,
             ended: false,
             kind: PhantomData,
@@ -78,8 +81,14 @@ impl<T> Lines<T> {
         self.torn
     }
 
+    /// Where the last item's line stands in the file: its first byte and its length.
+    pub(super) fn place(&self) -> (u64, usize) {
+        (self.start, self.buffer.len())
+    }
+
     /// Reads one whole line into the buffer; `false` at the end.
     fn fill(&mut self) -> Result<bool, ReadError> {
+        self.start += self.buffer.len() as u64;
         self.buffer.clear();
         self.line += 1;
         let read = self

@@ -4,6 +4,7 @@
 //! and fragment when it becomes a [`PublicUrl`]), and the two instants in it are
 //! the only wall times of a run.
 
+use super::calibration::Calibration;
 use super::price::Price;
 use super::wall::WallTime;
 use crate::chat::Digest;
@@ -275,6 +276,9 @@ pub struct Manifest {
     pub targets: Vec<TargetFacts>,
     /// The machine that sent.
     pub host: Host,
+    /// What the client adds on it, where that was measured before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// What it was begun with; `None` in a merged run and in one of format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invocation: Option<Invocation>,
@@ -306,6 +310,7 @@ impl Manifest {
             configurations: Vec::new(),
             targets: Vec::new(),
             host: Host::here(),
+            calibration: None,
             invocation: None,
             resumed: Vec::new(),
             shard: None,

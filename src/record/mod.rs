@@ -9,6 +9,7 @@
 //! microseconds from the run's start; no key, token or header value that could
 //! hold one is ever in a record.
 
+mod calibration;
 mod csv;
 mod error;
 pub mod files;
@@ -18,6 +19,7 @@ pub mod load;
 mod lock;
 pub mod manifest;
 pub mod merge;
+mod places;
 pub mod price;
 mod read;
 pub mod request;
@@ -26,6 +28,7 @@ mod spans;
 mod wall;
 mod write;
 
+pub use calibration::{Calibration, CalibrationLevel, Ceiling};
 pub use csv::{REQUEST_COLUMNS, write_requests};
 pub use error::WriteError;
 pub use ledger::{Fact, LedgerLine};
@@ -35,6 +38,7 @@ pub use manifest::{
     ConfigurationFacts, Ending, Host, Invocation, MANIFEST_VERSION, Manifest, PublicUrl,
     Resumption, ScenarioFacts, Setting, SettingOrigin, Shard, TargetFacts,
 };
+pub use places::{Place, Places};
 pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{

@@ -8,6 +8,7 @@ use crate::record::SettingOrigin;
 use crate::scenario::duration;
 use crate::scenario::pace::{Amount, Level, Sweep, Think, Until};
 use crate::units::Money;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -140,6 +141,20 @@ pub(super) struct Planned {
 }
 
 impl Load {
+    /// Numbers of streams that the client is worth measuring at before: those of
+    /// closed levels; what a schedule opens at once only its server knows.
+    pub(super) fn streams(&self) -> Vec<usize> {
+        let closed = self.levels.iter().filter_map(|of| match of.level {
+            Level::Sessions(sessions) => usize::try_from(sessions).ok(),
+            _ => None,
+        });
+        let closed: BTreeSet<usize> = closed.collect();
+        if closed.is_empty() {
+            return vec![self.quotas.in_flight.unwrap_or(16)];
+        }
+        closed.into_iter().collect()
+    }
+
     pub(super) fn new(
         given: &LoadArguments,
         repeat: Option<u32>,
@@ -190,7 +205,7 @@ impl Load {
     }
 
     fn labels_differ(&self) -> Result<(), Failure> {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         let mut labels = self.levels.iter().map(|level| &level.label);
         match labels.find(|label| !seen.insert(Arc::clone(label))) {
             Some(twice) => Err(Failure::wrong(

@@ -10,8 +10,10 @@ mod resume;
 mod shard;
 mod signals;
 mod state;
+mod told;
 mod ways_out;
 
+use super::calibrate;
 use super::choice::{Configurations, Files};
 use super::counters::Watch;
 use super::exit::{Exit, Failure};
@@ -44,6 +46,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use told::Told;
 
 /// Drive scenarios against a target and measure what its prefix cache gives
 #[derive(clap::Args)]
@@ -144,6 +147,11 @@ pub(super) struct Arguments {
     #[arg(long)]
     no_text: bool,
 
+    /// First measure what the client itself adds on this machine (see `calibrate`), and keep it with
+    /// the run
+    #[arg(long)]
+    calibrate: bool,
+
     /// Print what would be run and what to expect of it; send nothing
     #[arg(long)]
     dry_run: bool,
@@ -179,16 +187,7 @@ pub(super) fn run(arguments: Arguments, raw: &[OsString]) -> Result<Exit, Failur
         Start::Again(arguments, again) => (arguments, Begin::Again(again)),
         Start::Finished(dir, no_report) => return resume::nothing_left(&dir, no_report),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| {
-        Failure::new(
-            Exit::Unexpected,
-            format!("cannot start the runtime: {error}"),
-            None,
-        )
-    })?;
+    let runtime = runtime()?;
     let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
     runtime.spawn(signals::watch(stop.clone(), leave.clone()));
     // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
@@ -205,6 +204,20 @@ pub(super) fn run(arguments: Arguments, raw: &[OsString]) -> Result<Exit, Failur
     // Threads that still compute or wait for a builder end with the process.
     runtime.shutdown_background();
     ended
+}
+
+/// The runtime that requests are driven on.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|error| {
+        Failure::new(
+            Exit::Unexpected,
+            format!("cannot start the runtime: {error}"),
+            None,
+        )
+    })
 }
 
 /// How a run begins.
@@ -286,7 +299,15 @@ async fn drive(
     let kept = kept.unwrap_or_default();
     let shard = planned.shard.map(|shard| (shard, planned.isolate));
     shard::narrow(&mut rounds, &cells, shard, &kept);
-    let manifest = planned.manifest(&arguments, settings, &targets);
+    let mut manifest = planned.manifest(&arguments, settings, &targets);
+    if arguments.calibrate && again.is_none() {
+        let found = calibrate::Request::before_a_run(&planned.load.streams());
+        let found = found.measure(&stop).await?;
+        if !arguments.quiet {
+            output::tell(calibrate::shown(&found).trim_end());
+        }
+        manifest.calibration = Some(found);
+    }
     let beginnings = state::beginnings(again, &planned, &targets);
     let nonce = state::nonce(again, &planned, &cells);
     let resumed = again.is_some();
@@ -301,10 +322,12 @@ async fn drive(
     }
     let budget = Arc::new(Budget::new(planned.load.max_usd));
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
-    let told = progress.clone();
+    let told = Told::new(progress.clone());
+    let hears = told.clone();
     let writer = Writer::start(
         run,
-        Box::new(move |record| told.record(record)),
+        arguments.no_text,
+        Box::new(move |measured| hears.measured(measured)),
         stop.clone(),
     );
     let runners = places.iter().zip(beginnings).map(|(place, begin)| {
@@ -351,6 +374,8 @@ async fn drive(
         places: &places,
         ending,
         watches,
+        told: &told,
+        stop: &stop,
         resumed,
     };
     let exit = done.finish(&arguments, &dir).await;
@@ -640,7 +665,7 @@ impl Place {
 
 /// A folder that cannot be written.
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn not_written(error: WriteError) -> Failure {
+pub(super) fn not_written(error: WriteError) -> Failure {
     let exit = match &error {
         WriteError::NotEmpty { .. } | WriteError::Busy { .. } | WriteError::Resume { .. } => {
             Exit::WrongInput

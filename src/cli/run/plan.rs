@@ -9,6 +9,7 @@ use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
 use crate::cli::target::{Aim, IsolateBy, parse_model};
+use crate::cli::tokens::Counter;
 use crate::cli::{output, planned, resources, serve, targets as target_files};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
@@ -316,7 +317,7 @@ impl Planned {
         manifest
             .configurations
             .sort_by_key(|facts| order(&facts.name));
-        manifest.targets = targets.iter().map(|target| facts(target)).collect();
+        manifest.targets = targets.iter().map(|target| facts(given, target)).collect();
         manifest
     }
 }
@@ -424,7 +425,9 @@ fn profile(
     })
 }
 
-fn facts(target: &Target) -> TargetFacts {
+fn facts(given: &Arguments, target: &Target) -> TargetFacts {
+    // One that cannot be used has been refused before.
+    let counter = Counter::of(&given.aim, target).ok().flatten();
     TargetFacts {
         name: Arc::clone(&target.name),
         url: PublicUrl::new(&target.url),
@@ -435,7 +438,7 @@ fn facts(target: &Target) -> TargetFacts {
             .as_ref()
             .map(|model| Arc::from(model.to_string())),
         simulated: target.simulated(),
-        tokenizer: None,
+        tokenizer: counter.map(|counter| counter.name()),
         lifetime_ms: target
             .lifetime
             .and_then(|span| u64::try_from(span.as_millis()).ok()),
