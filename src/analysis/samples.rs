@@ -88,10 +88,12 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Whether shares may be computed from it: answered, and with a count that
-    /// the server reported.
+    /// Whether shares may be computed from it: answered, with a count that the server
+    /// reported, in a conversation that began on a known cache.
     pub fn counted(&self) -> Option<(Tokens, Tokens)> {
-        let good = self.outcome == Outcome::Ok && self.origin == UsageOrigin::Reported;
+        let good = self.outcome == Outcome::Ok
+            && self.origin == UsageOrigin::Reported
+            && !self.has("contaminated");
         good.then_some((self.total?, self.read?))
     }
 

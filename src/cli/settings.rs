@@ -9,9 +9,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+/// Reads a variable.
+type Environment = Box<dyn Fn(&str) -> Option<String> + Send>;
+
 /// The settings of a run, resolved one by one.
 pub(super) struct Settings {
-    environment: fn(&str) -> Option<String>,
+    environment: Environment,
     plan: BTreeMap<&'static str, Vec<String>>,
     resolved: BTreeMap<String, Setting>,
 }
@@ -25,7 +28,22 @@ impl Settings {
         )]
         let environment = |name: &str| std::env::var(name).ok();
         Self {
-            environment,
+            environment: Box::new(environment),
+            plan: BTreeMap::new(),
+            resolved: BTreeMap::new(),
+        }
+    }
+
+    /// Nothing resolved yet; variables are those that decided when a run was begun,
+    /// whatever this process has.
+    pub(super) fn of_run(settings: &BTreeMap<String, Setting>) -> Self {
+        let by_variable = settings
+            .iter()
+            .filter(|(_, setting)| setting.origin == SettingOrigin::Env)
+            .map(|(name, setting)| (variable(name), text(&setting.value, separator(name))));
+        let by_variable: BTreeMap<String, String> = by_variable.collect();
+        Self {
+            environment: Box::new(move |name| by_variable.get(name).cloned()),
             plan: BTreeMap::new(),
             resolved: BTreeMap::new(),
         }
@@ -74,7 +92,8 @@ impl Settings {
     }
 
     /// As [`resolve`](Self::resolve), for a list; in a variable its values are
-    /// separated by commas. An empty flag is one that was not given.
+    /// separated by commas, or by semicolons where they have commas themselves. An empty
+    /// flag is one that was not given.
     pub(super) fn list<T>(
         &mut self,
         name: &str,
@@ -85,24 +104,8 @@ impl Settings {
         T: FromStr + Clone + Display,
         T::Err: Display,
     {
-        self.list_by(name, ',', flag, default)
-    }
-
-    /// As [`list`](Self::list), with another separator in a variable: for values that
-    /// have commas themselves.
-    pub(super) fn list_by<T>(
-        &mut self,
-        name: &str,
-        separator: char,
-        flag: &[T],
-        default: Vec<T>,
-    ) -> Result<Vec<T>, Failure>
-    where
-        T: FromStr + Clone + Display,
-        T::Err: Display,
-    {
         let flag = (!flag.is_empty()).then(|| flag.to_vec());
-        let given = self.chosen(name, flag, |text| text.split(separator).collect())?;
+        let given = self.chosen(name, flag, |text| text.split(separator(name)).collect())?;
         let (values, origin) = given.unwrap_or((default, SettingOrigin::Default));
         let shown = values.iter().map(ToString::to_string).collect::<Vec<_>>();
         self.keep(name, Value::from(shown), origin);
@@ -195,8 +198,30 @@ impl Settings {
     }
 }
 
+/// The variable of a setting.
 fn variable(name: &str) -> String {
     format!("PREFIXBENCH_{}", name.to_uppercase().replace('-', "_"))
+}
+
+/// A value as a variable holds it.
+fn text(value: &Value, separator: char) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => {
+            let texts = values.iter().map(|value| text(value, separator));
+            texts.collect::<Vec<_>>().join(&separator.to_string())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What separates the values of a list in its variable.
+fn separator(name: &str) -> char {
+    match name {
+        // Their values have commas.
+        "load" | "until" => ';',
+        _ => ',',
+    }
 }
 
 fn parsed<T: FromStr>(variable: &str, text: &str) -> Result<T, Failure>
@@ -217,7 +242,7 @@ mod tests {
 
     fn with(environment: fn(&str) -> Option<String>) -> Settings {
         Settings {
-            environment,
+            environment: Box::new(environment),
             plan: BTreeMap::from([("max-tokens", vec!["4".to_owned()])]),
             resolved: BTreeMap::new(),
         }
@@ -265,6 +290,36 @@ mod tests {
             settings.into_map()["sessions"].value,
             Value::from(vec!["2"])
         );
+    }
+
+    #[test]
+    fn a_run_that_goes_on_has_the_variables_that_it_was_begun_with() {
+        let mut begun = with(|name| match name {
+            "PREFIXBENCH_REPEAT" => Some("5".to_owned()),
+            "PREFIXBENCH_SESSIONS" => Some("1,8".to_owned()),
+            _ => None,
+        });
+        assert_eq!(begun.resolve("repeat", None, 1).ok(), Some(5));
+        assert_eq!(begun.resolve("seed", None, 1).ok(), Some(1));
+        assert_eq!(begun.list("sessions", &[], vec![1]).ok(), Some(vec![1, 8]));
+        let mut again = Settings::of_run(&begun.into_map());
+        assert_eq!(again.resolve("repeat", None, 1).ok(), Some(5));
+        assert_eq!(again.resolve("seed", None, 2).ok(), Some(2));
+        assert_eq!(again.list("sessions", &[], vec![1]).ok(), Some(vec![1, 8]));
+    }
+
+    #[test]
+    fn values_that_have_commas_are_separated_by_semicolons_also_when_a_run_goes_on() {
+        let environment =
+            |name: &str| (name == "PREFIXBENCH_LOAD").then(|| "open=2/s,poisson; b".to_owned());
+        let mut settings = with(environment);
+        let read = |settings: &mut Settings| settings.list::<String>("load", &[], vec![]).ok();
+        let expected = Some(vec!["open=2/s,poisson".to_owned(), "b".to_owned()]);
+        assert_eq!(read(&mut settings), expected);
+        assert_eq!(settings.who("load", false), Some(SettingOrigin::Env));
+        assert_eq!(settings.who("sessions", false), None);
+        let mut again = Settings::of_run(&settings.into_map());
+        assert_eq!(read(&mut again), expected);
     }
 
     #[test]

@@ -2,20 +2,23 @@
 
 use super::arrivals::Opening;
 use super::crew::Crew;
-use super::isolation::{Isolate, Isolation};
+use super::isolation::Isolate;
+use super::known::{self, Known, StartState, begun};
 use super::limits::Gate;
+use super::reset::ResetError;
 use super::session::Session;
 use super::target::Target;
 use super::writer::ToWriter;
 use crate::context::Configuration;
-use crate::conversation::{Conversation, ConversationSetup, Nonce, Resources};
-use crate::record::Outcome;
+use crate::conversation::{Nonce, Resources};
+use crate::record::{Fact, Outcome};
 use crate::scenario::model::Scenario;
 use crate::scenario::pace::Think;
 use crate::transport::Client;
 use crate::units::Micros;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -62,6 +65,8 @@ pub struct Limits {
     pub retries: u32,
     /// A server that asks for a longer wait is not asked again.
     pub longest_wait: Duration,
+    /// Longest rest where a scenario idles; `None`: as long as it says.
+    pub longest_idle: Option<Duration>,
 }
 
 /// Why a cell, or a conversation of it, ended early.
@@ -89,6 +94,8 @@ pub enum CellEnd {
     Context(String),
     /// A limit that was set for the run does not allow the next request.
     Limit(String),
+    /// The cache could not be emptied before it.
+    Reset(ResetError),
 }
 
 impl fmt::Display for CellEnd {
@@ -114,6 +121,7 @@ impl fmt::Display for CellEnd {
                 )
             }
             Self::Context(message) | Self::Limit(message) => f.write_str(message),
+            Self::Reset(error) => error.fmt(f),
         }
     }
 }
@@ -144,32 +152,48 @@ pub struct RunnerSetup {
     pub idle: Idle,
     /// Ends the run.
     pub stop: CancellationToken,
+    /// What went before, and what is sent before what is measured.
+    pub begin: StartState,
 }
 
 /// Runs cells.
 pub struct Runner {
     pub(super) setup: Arc<RunnerSetup>,
+    known: Arc<Known>,
 }
 
 impl Runner {
     /// A runner that has run nothing yet.
     pub fn new(setup: RunnerSetup) -> Self {
         Self {
+            known: Arc::new(Known::new(&setup.begin)),
             setup: Arc::new(setup),
         }
+    }
+
+    /// Asks the first prompt of a cell that has ended again, for the ledger: whether the
+    /// cache still held it.
+    ///
+    /// # Errors
+    ///
+    /// A prompt that could not be built again.
+    pub async fn probe(&self, cell: &Arc<Cell>) -> Result<(), CellEnd> {
+        self.known.probe(&self.setup, cell).await
     }
 
     /// Runs these conversations of `cell`, beginning them as its opening says, and
     /// returns when all have ended.
     ///
     /// A schedule waits for nobody: a conversation that is due begins, whatever the
-    /// others do. Where only a part of a schedule is run, it begins at its first one.
+    /// others do. A shard keeps the times of the whole; a run that is gone on with
+    /// begins at the first conversation that is left.
     ///
     /// # Errors
     ///
     /// The first reason for which a conversation ended early; conversations
     /// that have not begun by then do not begin.
     pub async fn run(&self, cell: &Arc<Cell>, repeats: &[u32]) -> Result<(), CellEnd> {
+        self.known.cell(&self.setup, cell).await?;
         let mut crew = Crew::new(self, cell);
         match &cell.opening {
             Opening::Closed(changes) => crew.closed(changes, repeats).await,
@@ -196,34 +220,22 @@ impl Runner {
         stop: CancellationToken,
         begin: CancellationToken,
     ) -> impl Future<Output = Result<(), CellEnd>> + Send + 'static {
-        let setup = Arc::clone(&self.setup);
+        let (setup, known) = (Arc::clone(&self.setup), Arc::clone(&self.known));
         async move {
+            let order = setup.begin.order.fetch_add(1, Ordering::Relaxed) + 1;
+            let (isolation, start) = known.conversation(&setup, &cell, repeat).await?;
             let name: Arc<str> = Arc::from(format!("{}/{repeat}", cell.name()));
-            let target = &cell.target;
-            let isolation = Isolation::of(setup.isolate, setup.nonce, target, cell.units, repeat);
-            let conversation = Conversation::new(
-                Arc::clone(&cell.scenario),
-                ConversationSetup {
-                    name: Arc::clone(&name),
-                    configuration: cell.configuration.clone(),
-                    wire: target.wire,
-                    nonce: isolation.nonce,
-                    place: isolation.place,
-                    resources: Arc::clone(&cell.resources),
-                },
-            )
-            .map_err(|error| CellEnd::Context(error.to_string()))?;
+            let conversation = begun(&cell, &name, &isolation)?;
+            let began = setup.client.now();
             let session = Session {
-                setup,
-                cell,
-                name,
-                repeat,
-                isolation,
                 arrival,
-                stop,
                 begin,
+                ..Session::new(setup, cell, name, repeat, isolation, stop)
             };
-            session.run(conversation).await
+            let ended = session.run(conversation).await;
+            let fact = known::fact(&session, order, began, start, &ended);
+            known::note(&session.setup, Fact::Conversation(Box::new(fact))).await;
+            ended
         }
     }
 }

@@ -11,15 +11,15 @@ use super::isolation::Isolation;
 use super::limits::{Ask, Pass, Settled, Slot};
 use super::target::Target;
 use super::writer::ToWriter;
-use crate::chat::{PlacedMessage, Prompt, Text, Usage};
+use crate::chat::{PlacedMessage, Prompt, Text, Usage, UsageOrigin};
 use crate::context::ContextError;
 use crate::conversation::{Conversation, Next, Pending, Reply};
 use crate::provider::{Body, RequestParams, finish_word};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{Outcome, RecordedMessage, RequestRecord, Stamps};
+use crate::record::{IDLE_CUT, Outcome, RecordedMessage, RequestRecord, Stamps};
 use crate::transport::{Client, Exchange, Outgoing};
-use crate::units::{Bytes, Micros};
-use std::sync::Arc;
+use crate::units::{Bytes, Micros, Tokens};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -51,6 +51,35 @@ pub(super) struct Session {
     pub(super) stop: CancellationToken,
     /// Keeps it from beginning.
     pub(super) begin: CancellationToken,
+    pub(super) notes: Mutex<Notes>,
+}
+
+/// What the ledger wants to know of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    /// Attempts recorded.
+    pub(super) attempts: u32,
+    /// What the first request read.
+    pub(super) first_read: Option<Tokens>,
+    /// The longest time between an answer's end and the next request.
+    pub(super) idle: Micros,
+    /// When the last answer ended.
+    done: Option<Micros>,
+}
+
+impl Notes {
+    fn add(&mut self, record: &RequestRecord) {
+        let stamps = &record.stamps;
+        if let (Some(before), Some(sent)) = (self.done, stamps.sent_us) {
+            self.idle = self.idle.max(Micros(sent.0.saturating_sub(before.0)));
+        }
+        self.done = stamps.done_us.or(self.done);
+        let counted = record.usage.origin == UsageOrigin::Reported;
+        if record.turn == 1 && record.request == 1 && counted {
+            self.first_read = record.usage.read;
+        }
+        self.attempts += 1;
+    }
 }
 
 /// How a request ended, after its retries.
@@ -64,6 +93,54 @@ struct Answered {
 }
 
 impl Session {
+    pub(super) fn new(
+        setup: Arc<RunnerSetup>,
+        cell: Arc<Cell>,
+        name: Arc<str>,
+        repeat: u32,
+        isolation: Isolation,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            setup,
+            cell,
+            name,
+            repeat,
+            isolation,
+            arrival: None,
+            begin: stop.clone(),
+            stop,
+            notes: Mutex::default(),
+        }
+    }
+
+    /// Sends a request once that counts nowhere, and keeps its record aside, flagged.
+    /// One that limits do not allow is not sent, and has a record without counts.
+    pub(super) async fn aside(&self, pending: &Pending, flag: &str) -> RequestRecord {
+        let (body, params) = self.body(pending);
+        let Ok(pass) = self.admitted(&body, None).await else {
+            return self.blank(pending, &params.model);
+        };
+        let limited = pass.limited.map(Micros::from);
+        let due = self.setup.client.now();
+        let (exchange, ready) = self.send(&body, &pending.prompt, due).await;
+        let mut measured = self.measure(pending, &body, &params, &exchange, 1);
+        let stamps = &mut measured.record.stamps;
+        (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
+        let _heeded = self.settled(pass, &exchange, &measured.record);
+        measured.record.flags.push(Arc::from(flag));
+        let record = measured.record.clone();
+        // A writer that is gone tells why by itself.
+        let aside = ToWriter::Aside(Box::new(measured));
+        let _gone = self.setup.records.send(aside).await;
+        record
+    }
+
+    fn note(&self, record: &RequestRecord) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.add(record);
+    }
+
     fn target(&self) -> &Target {
         &self.cell.target
     }
@@ -98,11 +175,14 @@ impl Session {
 
     /// Sends a request, again where it failed in a way that may pass, and hands
     /// every attempt to `record`.
+    ///
+    /// `inherited` are flags that what came before puts on each of them; `slot` is room
+    /// in flight that it has already.
     async fn ask(
         &self,
         pending: &Pending,
         mut due: Micros,
-        after_failure: bool,
+        inherited: &[Arc<str>],
         mut slot: Option<Slot>,
     ) -> Result<Answered, CellEnd> {
         let (body, params) = self.body(pending);
@@ -114,19 +194,10 @@ impl Session {
             let mut measured = self.measure(pending, &body, &params, &exchange, attempt);
             let stamps = &mut measured.record.stamps;
             (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
-            let asked = self.setup.gate.settle(
-                pass,
-                Settled {
-                    outcome: exchange.outcome,
-                    usage: Some(&measured.record.usage),
-                    headers: &exchange.headers,
-                },
-            );
+            let asked = self.settled(pass, &exchange, &measured.record);
             let retry = self.retry_after(&exchange, attempt, asked);
             let flags = &mut measured.record.flags;
-            if after_failure {
-                flags.push(Arc::from("after_failure"));
-            }
+            flags.extend(inherited.iter().cloned());
             if attempt > 1 {
                 flags.push(Arc::from("retried"));
             }
@@ -160,17 +231,35 @@ impl Session {
         }
     }
 
+    /// Gives a pass back. Says how long the server wants to be left alone.
+    fn settled(&self, pass: Pass, exchange: &Exchange, record: &RequestRecord) -> Option<Duration> {
+        let ended = Settled {
+            outcome: exchange.outcome,
+            usage: Some(&record.usage),
+            headers: &exchange.headers,
+        };
+        self.setup.gate.settle(pass, ended)
+    }
+
     /// Hands a record to the writer; one that is gone ends the run.
     async fn hand_over(&self, measured: Measured) -> Result<(), CellEnd> {
+        self.note(&measured.record);
         let told = ToWriter::Measured(Box::new(measured));
         let sent = self.setup.records.send(told).await;
         sent.map_err(|_gone| CellEnd::Stopped)
     }
 
+    /// How long to rest where the scenario idles for `span`.
+    fn rest(&self, span: Duration) -> Duration {
+        let longest = self.setup.limits.longest_idle;
+        longest.map_or(span, |longest| span.min(longest))
+    }
+
     /// Sends an attempt; also says when it was ready for that.
     async fn send(&self, body: &Body, prompt: &Prompt, due: Micros) -> (Exchange, Micros) {
         let target = self.target();
-        if let Err(error) = target.refresh_key().await {
+        let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
+        if let Some(Err(error)) = refreshed {
             // The key at hand may still do; where not, the server's refusal ends the run.
             tracing::warn!("{}: {error}", target.name);
         }
@@ -291,6 +380,7 @@ impl Session {
             bytes_sent: Bytes(0),
             salt: self.isolation.salt.clone(),
             nonce: Arc::from(self.isolation.nonce.to_string()),
+            epoch: self.isolation.epoch,
             scenario_ms: pending.scenario_ms,
             prompt: Vec::new(),
             output_sha256: None,
@@ -339,6 +429,7 @@ impl Session {
         let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
         let mut thinking = self.thinking();
         let (mut due, mut turn) = (self.arrival, None);
+        let mut idle_cut = false;
         loop {
             // Behind an answer what building takes is lateness of ours; a schedule knows
             // of an arrival before it is due.
@@ -347,7 +438,9 @@ impl Session {
             let pending = match next.map_err(|error| CellEnd::Context(error.to_string()))? {
                 None => return Ok(()),
                 Some(Next::Idle(span)) => {
-                    self.stop.run_until_cancelled((self.setup.idle)(span)).await;
+                    let rest = self.rest(span);
+                    idle_cut |= rest < span;
+                    self.stop.run_until_cancelled((self.setup.idle)(rest)).await;
                     due = turn.map(|_| self.setup.client.now()).or(self.arrival);
                     continue;
                 }
@@ -365,7 +458,7 @@ impl Session {
                 return Err(CellEnd::Stopped);
             }
             if !began {
-                return Ok(());
+                return Err(CellEnd::Stopped);
             }
             let mut slot = None;
             if first && self.arrival.is_some() {
@@ -374,7 +467,10 @@ impl Session {
                     Err(_full) => return self.shed(&pending, at).await,
                 }
             }
-            let answered = self.ask(&pending, at, any_failed, slot).await?;
+            let mut inherited = Vec::new();
+            inherited.extend(any_failed.then(|| Arc::from("after_failure")));
+            inherited.extend(std::mem::take(&mut idle_cut).then(|| Arc::from(IDLE_CUT)));
+            let answered = self.ask(&pending, at, &inherited, slot).await?;
             due = Some(answered.done);
             if let Some(reply) = answered.reply {
                 (failed_in_row, any_answered) = (0, true);

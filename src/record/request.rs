@@ -5,6 +5,10 @@ use crate::units::{Bytes, Micros, Money, Tokens};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Flag of a request behind a rest (`idle`) that was cut short: the scenario's time
+/// has passed and the server's has not, as after a `wait`.
+pub const IDLE_CUT: &str = "idle_cut";
+
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -239,7 +243,7 @@ pub struct RequestRecord {
     pub outcome: Outcome,
     /// HTTP status.
     pub status: Option<u16>,
-    /// What else must be known to trust it (`after_failure`, `retried`,
+    /// What else must be known to trust it (`after_failure`, `retried`, `idle_cut`,
     /// `beyond_lifetime`, `above_bound`, `contaminated`), and whether a live answer
     /// held what was asked for (`expected_words`, `missing_words`).
     pub flags: Vec<Arc<str>>,
@@ -255,6 +259,11 @@ pub struct RequestRecord {
     pub salt: Option<Arc<str>>,
     /// Nonce in the body.
     pub nonce: Arc<str>,
+    /// How many times the run has seen this target's cache emptied before: by a
+    /// reset, or since the embedded server was started anew. Requests of different
+    /// epochs share nothing. 0 in records of version 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub epoch: u32,
     /// Instant of the scenario's clock when it was sent, in milliseconds since 1970.
     pub scenario_ms: i64,
     /// The prompt, as the provider renders it.
@@ -312,7 +321,17 @@ pub struct BoundRecord {
 /// request, attempt.
 pub type AttemptKey = (Arc<str>, u32, u32, u32);
 
+/// Flags of attempts that count nowhere: their conversation was run again, or they
+/// warmed or probed a cache.
+pub const ASIDE_FLAGS: [&str; 3] = ["superseded", "warm_up", "probe"];
+
 impl RequestRecord {
+    /// Whether it was sent and counts nowhere. A cache may hold it all the same.
+    pub fn is_aside(&self) -> bool {
+        let mut flags = self.flags.iter();
+        flags.any(|flag| ASIDE_FLAGS.contains(&&**flag))
+    }
+
     /// What tells this attempt from every other of its run.
     pub fn key(&self) -> AttemptKey {
         (
@@ -336,8 +355,17 @@ impl BoundRecord {
     }
 }
 
-/// Current version of [`RequestRecord`].
-pub const RECORD_VERSION: u32 = 1;
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Current version of [`RequestRecord`]. Version 1, which is read as well, had no
+/// epoch.
+pub const RECORD_VERSION: u32 = 2;
 
 #[cfg(test)]
 mod stamps {

@@ -18,7 +18,8 @@ use crate::analysis::{Results, Samples};
 use crate::cache::ModelError;
 use crate::chart::ChartError;
 use crate::record::{
-    BoundRecord, Manifest, ReadError, Run, RunContents, WriteError, files, write_requests,
+    BoundRecord, Manifest, ReadError, RequestRecord, Run, RunContents, WriteError, files,
+    write_requests,
 };
 use crate::tokens::{SharedEncoder, embedded};
 use std::collections::HashMap;
@@ -171,12 +172,14 @@ pub fn computed_bounds(contents: &RunContents) -> Result<Vec<BoundRecord>, Model
     if !contents.bounds.is_empty() || contents.requests.is_empty() {
         return Ok(contents.bounds.clone());
     }
+    let sent = contents.requests.iter().chain(&contents.aside);
+    let sent: Vec<RequestRecord> = sent.cloned().collect();
     let mut found = Vec::new();
     for target in &contents.manifest.targets {
         let encoder: Option<SharedEncoder> = target.simulated.then(embedded);
         found.extend(bounds(&Inputs {
             target,
-            records: &contents.requests,
+            records: &sent,
             spans: &contents.spans,
             encoder: encoder.as_ref(),
         })?);

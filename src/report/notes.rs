@@ -107,7 +107,8 @@ fn counts(results: &Results) -> impl Iterator<Item = String> {
         ),
         (
             found.contaminated,
-            "that began a conversation on a cache that was not empty (contaminated)",
+            "that began a conversation on a cache that was not empty (contaminated): the whole \
+             conversation is left out of shares",
         ),
         (
             found.above_bound,
@@ -124,6 +125,10 @@ fn counts(results: &Results) -> impl Iterator<Item = String> {
         (
             found.after_failure,
             "that came after a failed turn of the same conversation",
+        ),
+        (
+            found.idle_cut,
+            "behind a rest that was cut short: the scenario's time has passed, the server's has not",
         ),
         (found.retried, "sent again after a failure"),
         (found.late, "sent more than 10 ms late"),
