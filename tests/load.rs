@@ -517,7 +517,7 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ),
         (
             &["--load", "trace=none.csv"],
-            "cannot read trace `none.csv`",
+            "cannot read `none.csv`",
         ),
         (&["--load", "trace=late.csv"], "line 3 is earlier"),
         (
