@@ -4,13 +4,16 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+pub mod advice;
 pub mod bounds;
 pub mod breaks;
+pub mod compare;
 pub mod cost;
 mod difference;
 mod evidence;
 mod figures;
 mod flags;
+pub mod points;
 pub mod prices;
 mod recorded;
 mod render;

@@ -17,8 +17,8 @@ use crate::scenario::pace::Think;
 use crate::transport::Client;
 use crate::units::Micros;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -92,10 +92,10 @@ pub enum CellEnd {
     },
     /// A prompt could not be built.
     Context(String),
-    /// A limit that was set for the run does not allow the next request.
-    Limit(String),
     /// The cache could not be emptied before it.
     Reset(ResetError),
+    /// A limit that was set for the run does not allow the next request.
+    Limit(String),
 }
 
 impl fmt::Display for CellEnd {
@@ -228,9 +228,15 @@ impl Runner {
             let conversation = begun(&cell, &name, &isolation)?;
             let began = setup.client.now();
             let session = Session {
+                setup,
+                cell,
+                name,
+                repeat,
+                isolation,
                 arrival,
+                stop,
                 begin,
-                ..Session::new(setup, cell, name, repeat, isolation, stop)
+                notes: Mutex::default(),
             };
             let ended = session.run(conversation).await;
             let fact = known::fact(&session, order, began, start, &ended);

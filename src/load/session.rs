@@ -93,27 +93,6 @@ struct Answered {
 }
 
 impl Session {
-    pub(super) fn new(
-        setup: Arc<RunnerSetup>,
-        cell: Arc<Cell>,
-        name: Arc<str>,
-        repeat: u32,
-        isolation: Isolation,
-        stop: CancellationToken,
-    ) -> Self {
-        Self {
-            setup,
-            cell,
-            name,
-            repeat,
-            isolation,
-            arrival: None,
-            begin: stop.clone(),
-            stop,
-            notes: Mutex::default(),
-        }
-    }
-
     /// Sends a request once that counts nowhere, and keeps its record aside, flagged.
     /// One that limits do not allow is not sent, and has a record without counts.
     pub(super) async fn aside(&self, pending: &Pending, flag: &str) -> RequestRecord {
@@ -151,7 +130,7 @@ impl Session {
         let params = target.params(
             &self.model(pending),
             self.setup.limits.max_tokens,
-            true,
+            target.dialect.streams(),
             self.isolation.salt.as_deref(),
             &self.unit(),
             &pending.prompt,
@@ -176,8 +155,7 @@ impl Session {
     /// Sends a request, again where it failed in a way that may pass, and hands
     /// every attempt to `record`.
     ///
-    /// `inherited` are flags that what came before puts on each of them; `slot` is room
-    /// in flight that it has already.
+    /// `inherited` are flags that what came before puts on each of them.
     async fn ask(
         &self,
         pending: &Pending,
@@ -217,6 +195,12 @@ impl Session {
         }
     }
 
+    /// How long to rest where the scenario idles for `span`.
+    fn rest(&self, span: Duration) -> Duration {
+        let longest = self.setup.limits.longest_idle;
+        longest.map_or(span, |longest| span.min(longest))
+    }
+
     /// Waits for the limits of the target.
     async fn admitted(&self, body: &Body, slot: Option<Slot>) -> Result<Pass, CellEnd> {
         let ask = Ask {
@@ -249,12 +233,6 @@ impl Session {
         sent.map_err(|_gone| CellEnd::Stopped)
     }
 
-    /// How long to rest where the scenario idles for `span`.
-    fn rest(&self, span: Duration) -> Duration {
-        let longest = self.setup.limits.longest_idle;
-        longest.map_or(span, |longest| span.min(longest))
-    }
-
     /// Sends an attempt; also says when it was ready for that.
     async fn send(&self, body: &Body, prompt: &Prompt, due: Micros) -> (Exchange, Micros) {
         let target = self.target();
@@ -266,11 +244,11 @@ impl Session {
         let mut headers = target.headers();
         headers.extend(target.pinning(&self.unit(), prompt));
         let outgoing = Outgoing {
-            url: target.endpoint(true),
+            url: target.endpoint(target.dialect.streams()),
             headers,
             body: bytes::Bytes::from(body.text.clone()),
             dialect: target.dialect,
-            stream: true,
+            stream: target.dialect.streams(),
             due,
         };
         let ready = self.setup.client.now();
@@ -316,7 +294,7 @@ impl Session {
         let output = exchange.answer.text.as_deref().map(Text::from);
         let mut texts = texts_of(&body.messages);
         texts.extend(output.clone());
-        let mut usage = exchange.answer.usage.clone().unwrap_or_default();
+        let mut usage = exchange.answer.counted().unwrap_or_default();
         let zero = self.target().weigh(&mut usage);
         let zero = zero.then(|| Arc::from("absent_means_zero"));
         let flags = zero
@@ -427,9 +405,9 @@ impl Session {
     /// Why it ended early, where that concerns more than this conversation.
     pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
+        let mut idle_cut = false;
         let mut thinking = self.thinking();
         let (mut due, mut turn) = (self.arrival, None);
-        let mut idle_cut = false;
         loop {
             // Behind an answer what building takes is lateness of ours; a schedule knows
             // of an arrival before it is due.

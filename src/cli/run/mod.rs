@@ -17,6 +17,7 @@ use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
+use super::probe::Probed;
 use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
@@ -76,7 +77,7 @@ pub(super) struct Arguments {
     isolate: Option<Isolate>,
 
     /// Output tokens asked for [default: 16, or 512 with live replies]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
 
     /// Tries after the first where a failure may pass [default: 2]
@@ -121,6 +122,11 @@ pub(super) struct Arguments {
     /// held it; auto: where that costs nothing [default: auto]
     #[arg(long, value_enum)]
     eviction_probe: Option<EvictionProbe>,
+    /// Probe each target first, store what was found as `probe.json`, and fill in what is not
+    /// known of it: its cache model, and whether a count that it leaves out is a 0
+    #[arg(long)]
+    probe: bool,
+
     /// Rest at most this long on a real server where a scenario idles; the request behind a rest
     /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
     #[arg(long, value_name = "SECONDS")]
@@ -171,10 +177,7 @@ pub(super) fn run(arguments: Arguments, raw: &[OsString]) -> Result<Exit, Failur
     let (arguments, begin) = match resume::start(arguments, raw)? {
         Start::Anew(arguments, invocation) => (arguments, Begin::Anew(invocation)),
         Start::Again(arguments, again) => (arguments, Begin::Again(again)),
-        Start::Finished(dir) => {
-            output::tell(&resume::nothing_left(&dir));
-            return Ok(Exit::Done);
-        }
+        Start::Finished(dir, no_report) => return resume::nothing_left(&dir, no_report),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -289,6 +292,13 @@ async fn drive(
     let resumed = again.is_some();
     let run = begin.open(&arguments, &planned, manifest, &kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
+    for (number, probed) in places
+        .iter()
+        .filter_map(|place| place.probed.as_ref())
+        .enumerate()
+    {
+        probed.write(&dir.join(probe_file(number)))?;
+    }
     let budget = Arc::new(Budget::new(planned.load.max_usd));
     if resumed {
         budget.begin_with(state::spent_before(&dir, &targets));
@@ -329,10 +339,10 @@ async fn drive(
         runners: &runners,
         writer: &writer,
         progress: &progress,
-        sweep: planned.load.sweep.as_deref(),
-        levels: planned.load.levels.len(),
         probe: planned.eviction_probe,
         isolate: planned.isolate,
+        sweep: planned.load.sweep.as_deref(),
+        levels: planned.load.levels.len(),
     };
     let ending = all.run(&mut watches).await;
     drop(runners);
@@ -351,6 +361,14 @@ async fn drive(
         place.close().await;
     }
     exit
+}
+
+/// Where the result of a probe is stored in the run's folder.
+fn probe_file(number: usize) -> String {
+    match number {
+        0 => "probe.json".to_owned(),
+        number => format!("probe-{}.json", number + 1),
+    }
 }
 
 /// How long an answer may be silent.
@@ -418,6 +436,10 @@ impl Rounds<'_> {
     /// target would be. A sweep has no further levels where one breaks a rule.
     async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
         let mut course = Course::default();
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, round) in self.order.iter().enumerate() {
+            last.insert(round.cell, number);
+        }
         for (number, round) in self.order.iter().enumerate() {
             let cell = &self.cells[round.cell];
             let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
@@ -435,9 +457,8 @@ impl Rounds<'_> {
                 continue;
             }
             self.progress.begin(round.cell);
+            let last = last.get(&round.cell) == Some(&number);
             let mut ended = self.runners[place].run(cell, &round.repeats).await;
-            let later = &self.order[number + 1..];
-            let last = later.iter().all(|later| later.cell != round.cell);
             if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
                 ended = self.runners[place].probe(cell).await;
             }
@@ -497,7 +518,11 @@ struct Place {
     target: Arc<Target>,
     client: Arc<Client>,
     server: Option<Arc<Handle>>,
+    probed: Option<Probed>,
 }
+
+/// Tokens of the first prompt of a target's probe.
+const PROBE_TOKENS: usize = 2_000;
 
 impl Place {
     /// All targets of the run, in the order given.
@@ -543,10 +568,19 @@ impl Place {
             }
             let stated = entry.as_ref().and_then(targets::Entry::prices);
             target.price = prices::of(&target, stated, &catalogue, &today)?;
+            let mut probed = None;
+            if given.probe {
+                // Of no conversation, so that none of them shares its beginning.
+                let probe_nonce = planned.nonce.of_unit(u64::MAX);
+                let found = Probed::of(&target, &client, probe_nonce, PROBE_TOKENS).await?;
+                found.complete(&mut target);
+                probed = Some(found);
+            }
             return Ok(Self {
                 target: Arc::new(target),
                 client: Arc::new(client),
                 server: None,
+                probed,
             });
         }
         let (profile, cache, lifetime) = planned.embedded(&given.aim)?;
@@ -567,13 +601,14 @@ impl Place {
         })?;
         let routes = ClientSettings::default().giving_up_after(patience);
         let client = Client::new(&routes, started).map_err(no_client)?;
-        let mut target = given.aim.embedded(&server.url(), cache, lifetime)?;
+        let mut target = given.aim.embedded(&server, cache, lifetime)?;
         target.salted &= profile.habit.knows_salt();
         target.price = prices::of(&target, None, &catalogue, &today)?;
         Ok(Self {
             target: Arc::new(target),
             client: Arc::new(client),
             server: Some(Arc::new(server)),
+            probed: None,
         })
     }
 

@@ -8,8 +8,8 @@ pub(super) fn of_end(cell: &str, end: &CellEnd) -> String {
     let help = match end {
         CellEnd::Refused { outcome, .. } | CellEnd::Failing { outcome, .. } => way_out(*outcome),
         CellEnd::Context(_) => Some("the rest of this cell is skipped; other cells go on"),
-        CellEnd::Limit(_) => Some("raise --max-usd, or run less; what was measured is kept"),
         CellEnd::Reset(error) => Some(error.help()),
+        CellEnd::Limit(_) => Some("raise --max-usd, or run less; what was measured is kept"),
         CellEnd::Stopped => None,
     };
     with_help(format!("{cell}: {end}"), help)
