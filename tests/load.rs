@@ -515,10 +515,7 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
             &["--load", "open=2/s", "--load", "open=2/s,poisson"],
             "is named twice",
         ),
-        (
-            &["--load", "trace=none.csv"],
-            "cannot read trace `none.csv`",
-        ),
+        (&["--load", "trace=none.csv"], "cannot read `none.csv`"),
         (&["--load", "trace=late.csv"], "line 3 is earlier"),
         (
             &["--until", "failed<=1%"],

@@ -198,7 +198,8 @@ impl Runner {
     /// returns when all have ended.
     ///
     /// A schedule waits for nobody: a conversation that is due begins, whatever the
-    /// others do. Where only a part of a schedule is run, it begins at its first one.
+    /// others do. A shard keeps the times of the whole; a run that is gone on with
+    /// begins at the first conversation that is left.
     ///
     /// # Errors
     ///

@@ -112,9 +112,10 @@ impl<'a> Crew<'a> {
     /// Begins each when it is due, whatever became of the others.
     pub(super) async fn open(&mut self, times: &[Duration], repeats: &[u32]) {
         let time = |repeat: u32| times.get((repeat as usize).checked_sub(1)?).copied();
-        let Some(first) = repeats.first().and_then(|&repeat| time(repeat)) else {
-            return;
-        };
+        // A run that is gone on with does not wait for what has been run.
+        let again = self.runner.setup.begin.session > 0;
+        let first = repeats.first().and_then(|&repeat| time(repeat));
+        let first = first.filter(|_| again).unwrap_or_default();
         let now = self.runner.setup.client.now();
         let started = now.0 + Micros::from(LEAD).0;
         for &repeat in repeats {

@@ -101,12 +101,19 @@ struct Answered {
 
 impl Session {
     /// Sends a request once that counts nowhere, and keeps its record aside, flagged.
+    /// One that limits do not allow is not sent, and has a record without counts.
     pub(super) async fn aside(&self, pending: &Pending, flag: &str) -> RequestRecord {
+        let Ok(pass) = self.admitted(pending, None).await else {
+            return self.blank(pending, &self.model(pending));
+        };
+        let limited = pass.limited.map(Micros::from);
         let due = self.setup.client.now();
         let (sent, body) = self.written(pending).await;
         let (exchange, ready) = self.send(body, &pending.prompt, due).await;
         let mut measured = self.measure(pending, &sent, &exchange, 1);
-        measured.record.stamps.ready_us = Some(ready);
+        let stamps = &mut measured.record.stamps;
+        (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
+        let _heeded = self.settled(pass, &exchange, &measured.record);
         measured.record.flags.push(Arc::from(flag));
         let record = measured.record.clone();
         // A writer that is gone tells why by itself.
@@ -187,14 +194,7 @@ impl Session {
             let mut measured = self.measure(pending, &sent, &exchange, attempt);
             let stamps = &mut measured.record.stamps;
             (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
-            let asked = self.setup.gate.settle(
-                pass,
-                Settled {
-                    outcome: exchange.outcome,
-                    usage: Some(&measured.record.usage),
-                    headers: &exchange.headers,
-                },
-            );
+            let asked = self.settled(pass, &exchange, &measured.record);
             let retry = self.retry_after(&exchange, attempt, asked);
             let flags = &mut measured.record.flags;
             flags.extend(inherited.iter().cloned());
@@ -235,6 +235,16 @@ impl Session {
             Some(Err(spent)) => Err(CellEnd::Limit(spent.0)),
             Some(Ok(pass)) => Ok(pass),
         }
+    }
+
+    /// Gives a pass back. Says how long the server wants to be left alone.
+    fn settled(&self, pass: Pass, exchange: &Exchange, record: &RequestRecord) -> Option<Duration> {
+        let ended = Settled {
+            outcome: exchange.outcome,
+            usage: Some(&record.usage),
+            headers: &exchange.headers,
+        };
+        self.setup.gate.settle(pass, ended)
     }
 
     /// Hands a record to the writer; one that is gone ends the run.
@@ -453,7 +463,7 @@ impl Session {
                 return Err(CellEnd::Stopped);
             }
             if !began {
-                return Ok(());
+                return Err(CellEnd::Stopped);
             }
             let mut slot = None;
             if first && self.arrival.is_some() {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,6 +67,16 @@ pub(super) struct LoadArguments {
     /// The longest wait that a server may ask for [default: 1m]
     #[arg(long, value_name = "SPAN")]
     longest_wait: Option<Span>,
+}
+
+impl LoadArguments {
+    /// Files of traces, each with what names it.
+    pub(super) fn traces(&self) -> impl Iterator<Item = (String, PathBuf)> {
+        self.load.iter().filter_map(|level| match level {
+            Level::Trace { file, .. } => Some((format!("--load {level}"), file.clone())),
+            _ => None,
+        })
+    }
 }
 
 /// A duration as people write it.
@@ -228,6 +238,12 @@ impl Load {
         beginning(&level.level, count, self.duration, &level.trace, seed)
     }
 
+    /// Whether conversations may run side by side.
+    pub(super) fn overlaps(&self) -> bool {
+        let mut levels = self.levels.iter();
+        levels.any(|planned| planned.level != Level::Sessions(1))
+    }
+
     /// What records call `level`.
     pub(super) fn label(&self, level: &Planned) -> Arc<str> {
         match self.think {
@@ -279,11 +295,11 @@ fn levels(
             "name one of `sessions`, `load` and `sweep`",
         ));
     }
-    let rules = settings.list_by("until", ';', &given.until, Vec::new())?;
+    let rules = settings.list("until", &given.until, Vec::new())?;
     match named.first() {
         Some(("load", _)) => {
             no_rules(&rules)?;
-            let levels = settings.list_by("load", ';', &given.load, Vec::new())?;
+            let levels = settings.list("load", &given.load, Vec::new())?;
             Ok((levels, None))
         }
         Some(("sweep", _)) => {

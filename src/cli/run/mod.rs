@@ -321,6 +321,9 @@ async fn drive(
         probed.write(&dir.join(probe_file(number)))?;
     }
     let budget = Arc::new(Budget::new(planned.load.max_usd));
+    if resumed {
+        budget.begin_with(state::spent_before(&dir, &targets));
+    }
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     let told = Told::new(progress.clone());
     let hears = told.clone();

@@ -226,15 +226,17 @@ fn public(argument: &str) -> String {
 
 /// Hashes of the files that decide what is sent or counted, beside plan and scenarios.
 fn hashes(arguments: &Arguments) -> Result<BTreeMap<String, Digest>, Failure> {
-    let files = [
+    let named = [
         ("--phrases", &arguments.configurations.phrases),
         ("--bodies", &arguments.configurations.bodies),
         ("--tokenizer", &arguments.aim.tokenizer),
     ];
+    let named = named
+        .into_iter()
+        .filter_map(|(flag, path)| Some((flag.to_owned(), path.clone()?)));
     let mut hashes = BTreeMap::new();
-    for (flag, path) in files {
-        let Some(path) = path else { continue };
-        let bytes = std::fs::read(path).map_err(|error| {
+    for (flag, path) in named.chain(arguments.load.traces()) {
+        let bytes = std::fs::read(&path).map_err(|error| {
             Failure::wrong(
                 format!(
                     "cannot read `{}`, which {flag} names: {error}",
@@ -243,7 +245,7 @@ fn hashes(arguments: &Arguments) -> Result<BTreeMap<String, Digest>, Failure> {
                 "name a file that is there",
             )
         })?;
-        hashes.insert(flag.to_owned(), Digest::of(&bytes));
+        hashes.insert(flag, Digest::of(&bytes));
     }
     Ok(hashes)
 }

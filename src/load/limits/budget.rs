@@ -77,6 +77,12 @@ impl Budget {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes into account what was spent before, by the run that this goes on with.
+    pub fn begin_with(&self, spent: Money) {
+        let mut account = self.state();
+        account.spent = Money(account.spent.0 + spent.0);
+    }
+
     /// What has been spent.
     pub fn spent(&self) -> Money {
         self.state().spent
@@ -127,6 +133,14 @@ mod tests {
             "exhausted stays exhausted"
         );
         assert_eq!(budget.spent(), Money(15));
+    }
+
+    #[test]
+    fn what_was_spent_before_counts() {
+        let budget = Budget::new(Some(Money(100)));
+        budget.begin_with(Money(60));
+        assert!(budget.set_aside(Money(41)).is_err());
+        assert_eq!(budget.spent(), Money(60));
     }
 
     #[test]

@@ -68,14 +68,14 @@ impl Walk {
                 return self.wrong(&load.place, "`load`", "is an empty list");
             }
             for at in levels {
-                let level = self.read::<Level>("`load`", &at)?.within(folder);
-                if let Level::Trace { file, .. } = &level
-                    && !file.is_file()
-                {
-                    let said = format!("names the trace `{}`, which is no file", file.display());
-                    return self.wrong(&at.place, "`load`", said);
+                let level = self.read::<Level>("`load`", &at)?;
+                if let Level::Trace { file, .. } = &level {
+                    // So that a run is not gone on with under another trace.
+                    let file = file.to_string_lossy();
+                    let read = self.check.texts.files.raw(&file);
+                    read.map_err(|mistake| self.check.error(&at.place, mistake))?;
                 }
-                self.set("load", level, &at.place);
+                self.set("load", level.within(folder), &at.place);
             }
         }
         if let Some(sweep) = &file.sweep {
