@@ -282,7 +282,7 @@ async fn drive(
     let shard = planned.shard.map(|shard| (shard, planned.isolate));
     shard::narrow(&mut rounds, &cells, shard, &kept);
     let manifest = planned.manifest(&arguments, settings, &targets);
-    let beginnings = state::beginnings(again, &planned, &targets);
+    let beginnings = state::beginnings(again, &planned, &places);
     let nonce = state::nonce(again, &planned, &cells);
     let resumed = again.is_some();
     let run = begin.open(&arguments, &planned, manifest, &kept)?;
