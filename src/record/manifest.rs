@@ -178,6 +178,10 @@ pub enum Ending {
 pub struct Invocation {
     /// Arguments behind `run`, those left out that say where and how loudly.
     pub arguments: Vec<String>,
+    /// Whether something that could be a secret was taken out of an argument, so that
+    /// they cannot be used again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
     /// From the run's folder to the one it was begun in (`../..`); `None` where
     /// that does not lie above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -195,6 +195,16 @@ impl Run {
             .map_or(Ok(Vec::new()), Iterator::collect)
     }
 
+    /// As [`requests`](Self::requests) of a run that may have been killed as it began.
+    pub(super) fn requests_if_any(&self) -> Result<Option<Lines<RequestRecord>>, ReadError> {
+        self.optional(files::REQUESTS)
+    }
+
+    /// As [`spans`](Self::spans) of a run that may have been killed as it began.
+    pub(super) fn spans_if_any(&self) -> Result<Option<Lines<StoredSpan>>, ReadError> {
+        self.optional(files::SPANS)
+    }
+
     /// A file that need not be there.
     fn optional<T>(&self, name: &str) -> Result<Option<Lines<T>>, ReadError> {
         let path = self.dir.join(name);

@@ -170,8 +170,10 @@ impl RunWriter {
             source,
         };
         let stored = Run::read(dir)
-            .and_then(|run| run.spans())
+            .and_then(|run| run.spans_if_any())
             .map_err(failed)?
+            .into_iter()
+            .flatten()
             .map(|span| span.map(|span| span.sha256))
             .collect::<Result<_, _>>()
             .map_err(failed)?;

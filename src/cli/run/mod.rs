@@ -308,7 +308,7 @@ async fn drive(
         }
         manifest.calibration = Some(found);
     }
-    let beginnings = state::beginnings(again, &planned, &targets);
+    let beginnings = state::beginnings(again, &planned, &places);
     let nonce = state::nonce(again, &planned, &cells);
     let resumed = again.is_some();
     let run = begin.open(&arguments, &planned, manifest, &kept)?;

@@ -116,15 +116,15 @@ pub(super) fn nonce(again: Option<&Again>, planned: &Planned, cells: &[Arc<Cell>
 pub(super) fn beginnings(
     again: Option<&Again>,
     planned: &Planned,
-    targets: &[Arc<Target>],
+    places: &[Place],
 ) -> Vec<StartState> {
     let order = Arc::default();
-    let of = |target: &Arc<Target>| StartState {
+    let of = |place: &Place| StartState {
         warm_up: planned.warm_up,
         order: Arc::clone(&order),
-        ..again.map_or_else(StartState::default, |again| again.beginning(target))
+        ..again.map_or_else(StartState::default, |again| again.beginning(place))
     };
-    targets.iter().map(of).collect()
+    places.iter().map(of).collect()
 }
 
 /// Where caches are emptied between units: refuses what cannot be kept apart so, and
