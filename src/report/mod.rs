@@ -15,6 +15,7 @@ pub mod headline;
 pub mod html;
 pub mod json;
 mod layouts;
+mod ledger;
 pub mod markdown;
 mod notes;
 mod page;
