@@ -177,7 +177,7 @@ fn baseline(path: &Path) -> Result<Baseline, Failure> {
         let MeasuredRun {
             manifest, samples, ..
         } = measured::read(path)?;
-        let measured = Measured::run(samples.list().to_vec(), manifest.seed);
+        let measured = Measured::run(samples, manifest.seed);
         return Ok(Baseline::measured(measured, Facts::from(&manifest)));
     }
     let help = "give a run folder, or a file that --write-baseline wrote";
@@ -260,7 +260,7 @@ fn judged_run(dir: &Path) -> Result<Subject, Failure> {
     Ok(Subject {
         about,
         facts: Facts::from(&manifest),
-        measured: Measured::run(samples.list().to_vec(), manifest.seed),
+        measured: Measured::run(samples, manifest.seed),
         notes,
         rules: Vec::new(),
     })
@@ -313,7 +313,7 @@ fn judged_scenarios(arguments: &mut Arguments) -> Result<Subject, Failure> {
             assumed.encoder.name()
         ),
         facts: facts(&scenarios, &assumed, arguments.form.dialect.as_deref()),
-        measured: Measured::prediction(samples.list().to_vec()),
+        measured: Measured::prediction(samples),
         notes: Vec::new(),
         rules: own,
     })

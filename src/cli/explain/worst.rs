@@ -113,9 +113,9 @@ pub(super) fn of_prediction(
 pub(super) fn of_run(
     contents: &RunContents,
     bounds: &HashMap<AttemptKey, &BoundRecord>,
+    slopes: &Slopes,
     wanted: impl Fn(&&RequestRecord) -> bool,
 ) -> Vec<Cost> {
-    let slopes = slopes(contents, bounds);
     let mut costs = Vec::new();
     for target in &contents.manifest.targets {
         let own = contents
@@ -134,7 +134,7 @@ pub(super) fn of_run(
         let chosen = found.iter().filter(|one| wanted(&one.record));
         costs.extend(chosen.enumerate().map(|(rank, one)| {
             let prompts = (rank < LOOKED_INTO).then_some(prompts);
-            cost(one, prompts, price(one, target, &slopes))
+            cost(one, prompts, price(one, target, slopes))
         }));
     }
     worst_first(&mut costs);
@@ -147,7 +147,7 @@ pub(super) fn worst_first(costs: &mut [Cost]) {
 }
 
 /// What a computed token took, by cell without its scenario and configuration.
-type Slopes = BTreeMap<(Arc<str>, Arc<str>, Arc<str>), Slope>;
+pub(super) type Slopes = BTreeMap<(Arc<str>, Arc<str>, Arc<str>), Slope>;
 
 fn place(cell: &Cell) -> (Arc<str>, Arc<str>, Arc<str>) {
     (
@@ -157,11 +157,9 @@ fn place(cell: &Cell) -> (Arc<str>, Arc<str>, Arc<str>) {
     )
 }
 
-fn slopes(contents: &RunContents, bounds: &HashMap<AttemptKey, &BoundRecord>) -> Slopes {
-    let mut samples = Samples::new(&contents.manifest);
-    for record in &contents.requests {
-        samples.add(record, bounds.get(&record.key()).copied());
-    }
+/// What each computed token took, as far as the run tells it.
+pub(super) fn slopes(contents: &RunContents, bounds: &[BoundRecord]) -> Slopes {
+    let samples = Samples::of(&contents.manifest, &contents.requests, bounds);
     let mut places: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for sample in samples.list() {
         places.entry(place(&sample.cell)).or_default().push(sample);
@@ -192,11 +190,7 @@ fn price(one: &Parted<'_>, target: &TargetFacts, slopes: &Slopes) -> Vec<String>
 }
 
 /// How the times were told, or that they cannot be.
-pub(super) fn fits(
-    contents: &RunContents,
-    bounds: &HashMap<AttemptKey, &BoundRecord>,
-) -> Vec<String> {
-    let slopes = slopes(contents, bounds);
+pub(super) fn fits(manifest: &Manifest, slopes: &Slopes) -> Vec<String> {
     if slopes.is_empty() {
         return vec!["No times are given: in this run, time to first token does not tell what a computed token takes.".to_owned()];
     }
@@ -213,7 +207,7 @@ pub(super) fn fits(
             slope.interval.0,
             slope.interval.1,
             slope.n,
-            simulated(&contents.manifest, target)
+            simulated(manifest, target)
         )
     };
     slopes.iter().map(line).collect()
