@@ -13,6 +13,7 @@ use crate::report::words::{dollars, latency, wrapped};
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::Tokens;
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -25,7 +26,11 @@ const WIDTH: usize = 100;
 /// A break, with what it cost.
 pub(super) struct Cost {
     configuration: Arc<str>,
-    title: String,
+    conversation: Arc<str>,
+    /// What is said of the place and the cause, alike in every repeat of a conversation.
+    place: String,
+    /// What tells conversations that are no repeats of each other apart.
+    cell: Cell,
     broke: Break,
     kept: Option<Kept>,
     /// What the lost tokens took and cost, in words; none of what is not known.
@@ -76,10 +81,12 @@ fn cost(one: &Parted<'_>, prompts: Option<Prompts<'_>>, price: Vec<String>) -> C
     let kept = prompts.and_then(|prompts| kept(one.earlier?, record, prompts));
     Cost {
         configuration: Arc::clone(&record.configuration),
-        title: format!(
-            "{}, {turn}: in {}, because of {}",
-            record.conversation, one.broke.origin, one.broke.cause
+        conversation: Arc::clone(&record.conversation),
+        place: format!(
+            "{turn}: in {}, because of {}",
+            one.broke.origin, one.broke.cause
         ),
+        cell: Cell::from(record),
         broke: one.broke.clone(),
         kept,
         price,
@@ -227,8 +234,15 @@ pub(super) fn shown(costs: &[Cost], most: usize, fits: &[String]) -> String {
         return String::new();
     }
     let mut out = "Worst breaks\n\n".to_owned();
-    for (rank, one) in costs.iter().take(most).enumerate() {
-        let title = wrapped(&format!("{:>2}. {}", rank + 1, one.title), WIDTH, "    ");
+    let distinct = distinct(costs);
+    for (rank, (one, repeats)) in distinct.iter().take(most).enumerate() {
+        let more = match repeats {
+            0 => String::new(),
+            1 => " (and in another repeat)".to_owned(),
+            more => format!(" (and in {more} more repeats)"),
+        };
+        let title = format!("{:>2}. {}, {}{more}", rank + 1, one.conversation, one.place);
+        let title = wrapped(&title, WIDTH, "    ");
         let lost = one.broke.lost.map_or_else(
             || "Lost tokens that nothing counted".to_owned(),
             |lost| format!("Lost {lost} tokens"),
@@ -237,14 +251,11 @@ pub(super) fn shown(costs: &[Cost], most: usize, fits: &[String]) -> String {
             [] => format!("{lost}."),
             price => format!("{lost}: {}.", price.join(", ")),
         };
-        let advice = wrapped(
-            &format!("    {}", sentence(&one.broke, one.kept.as_ref())),
-            WIDTH,
-            "    ",
-        );
+        let advice = format!("    {}", sentence(&one.broke, one.kept.as_ref()));
+        let advice = wrapped(&advice, WIDTH, "    ");
         let _infallible = writeln!(out, "{title}\n    {lost}\n{advice}\n");
     }
-    let all = costs.len();
+    let all = distinct.len();
     if all > most {
         let _infallible = writeln!(out, "    and {} more (`--worst` shows more)\n", all - most);
     }
@@ -252,6 +263,22 @@ pub(super) fn shown(costs: &[Cost], most: usize, fits: &[String]) -> String {
         let _infallible = writeln!(out, "{}\n", wrapped(fit, WIDTH, "  "));
     }
     out + &what_to_change(costs)
+}
+
+/// Breaks without those of other repeats at the same place, and how many these are.
+fn distinct(costs: &[Cost]) -> Vec<(&Cost, usize)> {
+    let mut found: Vec<(&Cost, usize)> = Vec::new();
+    let mut places: HashMap<(&Cell, &str), usize> = HashMap::new();
+    for one in costs {
+        match places.entry((&one.cell, &one.place)) {
+            Entry::Occupied(at) => found[*at.get()].1 += 1,
+            Entry::Vacant(at) => {
+                at.insert(found.len());
+                found.push((one, 0));
+            }
+        }
+    }
+    found
 }
 
 fn what_to_change(costs: &[Cost]) -> String {
