@@ -13,6 +13,7 @@ mod difference;
 mod evidence;
 mod figures;
 mod flags;
+pub mod points;
 pub mod prices;
 mod recorded;
 mod render;
@@ -27,7 +28,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use difference::{Difference, Estimate};
-pub use evidence::{Evidence, LATE_ABOVE, evidence};
+pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
 pub use figures::{Figures, Latency, Longest, figures, longest};
 pub use recorded::RecordedPrompt;
 pub use results::{

@@ -44,6 +44,8 @@ fn ended(manifest: &Manifest) -> Option<String> {
         Some(Ending::Interrupted) => {
             Some("the run was interrupted: conversations are missing".to_owned())
         }
+        Some(Ending::Partial(why)) => Some(format!("not all of the run came about: {why}")),
+        Some(Ending::Limited(why)) => Some(format!("a limit ended the run: {why}")),
         Some(Ending::Failed(why)) => Some(format!("the run could not go on: {why}")),
         None => Some("the run was killed or still goes on: conversations are missing".to_owned()),
     }

@@ -3,6 +3,7 @@
 mod chosen;
 mod dry;
 mod finish;
+mod levels;
 mod plan;
 mod progress;
 mod resume;
@@ -20,10 +21,13 @@ use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use super::tokens;
+use crate::load::limits::Budget;
 use crate::load::{
     Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, Target, WarmUp, Writer,
 };
+use crate::record::load::write_load;
 use crate::record::{Ending, Invocation, Manifest, RunWriter, Shard, WallTime, WriteError};
+use crate::scenario::pace::Until;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 pub(super) use plan::nonce;
@@ -56,13 +60,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
 
-    /// Conversations per scenario and configuration [default: 1]
+    /// Conversations per scenario and configuration [default: 1, or as many as begin in --duration]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
 
-    /// Conversations at once [default: 1]; several, separated by commas, are a load level each
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    sessions: Vec<usize>,
+    #[command(flatten)]
+    load: levels::LoadArguments,
 
     /// In which order cells and their conversations are run [default: given]
     #[arg(long, value_enum)]
@@ -139,6 +142,23 @@ pub(super) struct Arguments {
     /// Print what would be run and what to expect of it; send nothing
     #[arg(long)]
     dry_run: bool,
+
+    /// With --dry-run: how many conversations make the interval of a cached share this wide,
+    /// in percentage points
+    #[arg(long, value_name = "POINTS", requires = "dry_run")]
+    width: Option<f64>,
+
+    /// With --width: a finished run of the same kind, whose spread is taken
+    #[arg(long, value_name = "RUN", requires = "width")]
+    pilot: Option<PathBuf>,
+
+    /// Do not ask before spending
+    #[arg(long)]
+    yes: bool,
+
+    /// Ask before a run that may cost more than this [default: 1]
+    #[arg(long, value_name = "USD")]
+    ask_above: Option<levels::Usd>,
 
     /// Say nothing while it runs
     #[arg(long, short)]
@@ -236,7 +256,7 @@ async fn drive(
     if arguments.dry_run {
         return dry::run(&arguments, &planned);
     }
-    dry::within_limits(&arguments, &planned)?;
+    let outlook = dry::before(&arguments, &planned, &stop).await?;
     if let Some(path) = &arguments.aim.tokenizer {
         // One that cannot be used shows now, not when everything has been measured.
         tokens::local(path)?;
@@ -267,8 +287,8 @@ async fn drive(
     let resumed = again.is_some();
     let run = begin.open(&arguments, &planned, manifest, &kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
-    let conversations = rounds.iter().map(|round| round.repeats.len() as u64).sum();
-    let progress = Progress::new(conversations, arguments.quiet);
+    let budget = Arc::new(Budget::new(planned.load.max_usd));
+    let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     let told = progress.clone();
     let writer = Writer::start(
         run,
@@ -281,6 +301,9 @@ async fn drive(
             isolate: planned.isolate,
             nonce,
             limits: place.limits(planned.limits),
+            gate: Arc::new(planned.gate(&place.target, &budget)),
+            think: planned.load.think,
+            seed: planned.seed,
             records: writer.sender(),
             idle: place.idle(),
             stop: stop.clone(),
@@ -303,10 +326,13 @@ async fn drive(
         progress: &progress,
         probe: planned.eviction_probe,
         isolate: planned.isolate,
+        sweep: planned.load.sweep.as_deref(),
+        levels: planned.load.levels.len(),
     };
     let ending = all.run(&mut watches).await;
     drop(runners);
     progress.clear();
+    write_load(&dir, &progress.loads()).map_err(not_written)?;
     let done = finish::Done {
         writer,
         manifest: &manifest,
@@ -361,58 +387,106 @@ struct Rounds<'a> {
     progress: &'a Progress,
     probe: EvictionProbe,
     isolate: Isolate,
+    /// Rules of a sweep, where the levels are one.
+    sweep: Option<&'a [Until]>,
+    /// Cells that differ in their load level only stand side by side, so many of them.
+    levels: usize,
+}
+
+/// What has become of the cells so far.
+#[derive(Default)]
+struct Course {
+    /// Cells that go no further.
+    failed: BTreeSet<usize>,
+    /// Places that have answered, and those that refuse everything.
+    answered: BTreeSet<usize>,
+    hopeless: BTreeSet<usize>,
+    /// Sweeps that have ended.
+    swept: BTreeSet<usize>,
+    /// Why the first of the failed ones did.
+    failure: Option<String>,
 }
 
 impl Rounds<'_> {
     /// Runs the rounds one after the other. A cell that fails has no further rounds
     /// and does not stop the others, unless it was refused in a way that all of its
-    /// target would be.
+    /// target would be. A sweep has no further levels where one breaks a rule.
     async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
-        let (mut failed, mut answered, mut hopeless) =
-            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut failure = None;
+        let mut course = Course::default();
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, round) in self.order.iter().enumerate() {
+            last.insert(round.cell, number);
+        }
         for (number, round) in self.order.iter().enumerate() {
             let cell = &self.cells[round.cell];
             let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
             let Some(place) = self.places.iter().position(of_cell) else {
                 continue;
             };
-            if failed.contains(&round.cell) || hopeless.contains(&place) {
+            if course.failed.contains(&round.cell) || course.hopeless.contains(&place) {
+                self.progress
+                    .give_up(round.cell, "its target refuses everything");
                 continue;
             }
-            self.progress.begin(&cell.name());
+            if course.swept.contains(&(round.cell / self.levels)) {
+                self.progress
+                    .give_up(round.cell, "a lower level of its sweep broke a rule");
+                continue;
+            }
+            self.progress.begin(round.cell);
+            let last = last.get(&round.cell) == Some(&number);
             let mut ended = self.runners[place].run(cell, &round.repeats).await;
-            let later = &self.order[number + 1..];
-            let last = later.iter().all(|later| later.cell != round.cell);
             if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
                 ended = self.runners[place].probe(cell).await;
             }
             self.writer.flush().await;
             if self.progress.any_ok() {
-                answered.insert(place);
+                course.answered.insert(place);
             }
-            self.progress.end(round.repeats.len() as u64);
+            self.progress.end(last || ended.is_err());
             if let Some(watch) = watches.get_mut(&place) {
                 watch.mark(&cell.name()).await;
             }
             match ended {
-                Ok(()) => {
-                    if let Some(lost) = self.progress.lost() {
-                        output::warn(&ways_out::of_lost(&cell.name(), &lost));
-                    }
-                }
+                Ok(()) if last => self.cell_ended(round.cell, &mut course),
+                Ok(()) => {}
                 Err(CellEnd::Stopped) => return Ending::Interrupted,
                 Err(end) => {
                     output::warn(&ways_out::of_end(&cell.name(), &end));
-                    if matches!(end, CellEnd::Refused { .. }) && !answered.contains(&place) {
-                        hopeless.insert(place);
+                    self.progress.give_up(round.cell, &end.to_string());
+                    if let CellEnd::Limit(why) = end {
+                        return Ending::Limited(why);
                     }
-                    failure.get_or_insert(end.to_string());
-                    failed.insert(round.cell);
+                    if matches!(end, CellEnd::Refused { .. }) && !course.answered.contains(&place) {
+                        course.hopeless.insert(place);
+                    }
+                    course.failure.get_or_insert(end.to_string());
+                    course.failed.insert(round.cell);
                 }
             }
         }
-        failure.map_or(Ending::Complete, Ending::Failed)
+        match course.failure {
+            None => Ending::Complete,
+            Some(why) if course.answered.is_empty() => Ending::Failed(why),
+            Some(why) => Ending::Partial(why),
+        }
+    }
+
+    /// A cell has come to its end: what it lost is told, and whether its sweep goes on.
+    fn cell_ended(&self, number: usize, course: &mut Course) {
+        let name = self.cells[number].name();
+        if let Some(lost) = self.progress.lost() {
+            output::warn(&ways_out::of_lost(&name, &lost));
+        }
+        let broken = self
+            .sweep
+            .and_then(|rules| self.progress.tally().broken(rules));
+        if let Some((rule, found)) = broken {
+            course.swept.insert(number / self.levels);
+            output::tell(&format!(
+                "{name}: the sweep ends here: `{rule}`, and it was {found}"
+            ));
+        }
     }
 }
 
