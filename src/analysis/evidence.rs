@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// Sent more than this after its due time, a request counts as late.
 pub const LATE_ABOVE: Micros = Micros(10_000);
 
+/// Requests that are named; more are only counted.
+const NAMED: usize = 3;
+
 /// Counts of what keeps results from being what they seem.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Evidence {
@@ -22,6 +25,9 @@ pub struct Evidence {
     pub absent: u64,
     /// Answered with a count that cannot be.
     pub contradictory: u64,
+    /// Which those are, the first few.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradictory_at: Vec<String>,
     /// Answered with a count that is known to be wrong on this route.
     pub unreliable: u64,
     /// Counted, but without a bound.
@@ -114,7 +120,14 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         found.asked += missing + u64::from(sample.has("expected_words"));
         match sample.origin {
             UsageOrigin::Absent => found.absent += 1,
-            UsageOrigin::Contradictory => found.contradictory += 1,
+            UsageOrigin::Contradictory => {
+                found.contradictory += 1;
+                if found.contradictory_at.len() < NAMED {
+                    let (turn, request, _) = sample.place;
+                    let at = format!("{} turn {turn} request {request}", sample.conversation);
+                    found.contradictory_at.push(at);
+                }
+            }
             UsageOrigin::Unreliable => found.unreliable += 1,
             UsageOrigin::Reported => {}
         }

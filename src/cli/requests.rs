@@ -132,7 +132,7 @@ impl Requests {
             let params = RequestParams {
                 model: model.to_owned(),
                 max_tokens: self.form.max_tokens,
-                stream: true,
+                stream: self.dialect.streams(),
                 ..RequestParams::default()
             };
             let body = self.dialect.body(&pending.prompt, &params);

@@ -123,7 +123,7 @@ impl Session {
         let params = target.params(
             &self.model(pending),
             self.setup.limits.max_tokens,
-            true,
+            target.dialect.streams(),
             self.isolation.salt.as_deref(),
             &self.unit(),
             &pending.prompt,
@@ -234,11 +234,11 @@ impl Session {
         let mut headers = target.headers();
         headers.extend(target.pinning(&self.unit(), prompt));
         let outgoing = Outgoing {
-            url: target.endpoint(true),
+            url: target.endpoint(target.dialect.streams()),
             headers,
             body: bytes::Bytes::from(body.text.clone()),
             dialect: target.dialect,
-            stream: true,
+            stream: target.dialect.streams(),
             due,
         };
         let ready = self.setup.client.now();
@@ -284,7 +284,7 @@ impl Session {
         let output = exchange.answer.text.as_deref().map(Text::from);
         let mut texts = texts_of(&body.messages);
         texts.extend(output.clone());
-        let mut usage = exchange.answer.usage.clone().unwrap_or_default();
+        let mut usage = exchange.answer.counted().unwrap_or_default();
         let zero = self.target().weigh(&mut usage);
         let zero = zero.then(|| Arc::from("absent_means_zero"));
         let flags = zero

@@ -230,6 +230,7 @@ mod tests {
             bytes_sent: Bytes(0),
             salt: None,
             nonce: name(),
+            epoch: 0,
             scenario_ms: 0,
             prompt: Vec::new(),
             output_sha256: None,

@@ -35,6 +35,12 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(counts(results));
+    if !found.contradictory_at.is_empty() {
+        let named = found.contradictory_at.join(", ");
+        notes.push(format!(
+            "counts that cannot be, kept raw in the records: {named}"
+        ));
+    }
     if found.beyond_lifetime > 0 {
         let (total, read) = found.beyond_lifetime_tokens;
         let share = Share {

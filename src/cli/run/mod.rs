@@ -17,6 +17,7 @@ use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
+use super::probe::Probed;
 use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
@@ -121,6 +122,10 @@ pub(super) struct Arguments {
     /// held it; auto: where that costs nothing [default: auto]
     #[arg(long, value_enum)]
     eviction_probe: Option<EvictionProbe>,
+    /// Probe each target first, store what was found as `probe.json`, and fill in what is not
+    /// known of it: its cache model, and whether a count that it leaves out is a 0
+    #[arg(long)]
+    probe: bool,
 
     /// Rest at most this long on a real server where a scenario idles; the request behind a rest
     /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
@@ -287,6 +292,13 @@ async fn drive(
     let resumed = again.is_some();
     let run = begin.open(&arguments, &planned, manifest, &kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
+    for (number, probed) in places
+        .iter()
+        .filter_map(|place| place.probed.as_ref())
+        .enumerate()
+    {
+        probed.write(&dir.join(probe_file(number)))?;
+    }
     let budget = Arc::new(Budget::new(planned.load.max_usd));
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     let told = progress.clone();
@@ -346,6 +358,14 @@ async fn drive(
         place.close().await;
     }
     exit
+}
+
+/// Where the result of a probe is stored in the run's folder.
+fn probe_file(number: usize) -> String {
+    match number {
+        0 => "probe.json".to_owned(),
+        number => format!("probe-{}.json", number + 1),
+    }
 }
 
 /// How long an answer may be silent.
@@ -495,7 +515,11 @@ struct Place {
     target: Arc<Target>,
     client: Arc<Client>,
     server: Option<Arc<Handle>>,
+    probed: Option<Probed>,
 }
+
+/// Tokens of the first prompt of a target's probe.
+const PROBE_TOKENS: usize = 2_000;
 
 impl Place {
     /// All targets of the run, in the order given.
@@ -541,10 +565,19 @@ impl Place {
             }
             let stated = entry.as_ref().and_then(targets::Entry::prices);
             target.price = prices::of(&target, stated, &catalogue, &today)?;
+            let mut probed = None;
+            if given.probe {
+                // Of no conversation, so that none of them shares its beginning.
+                let probe_nonce = planned.nonce.of_unit(u64::MAX);
+                let found = Probed::of(&target, &client, probe_nonce, PROBE_TOKENS).await?;
+                found.complete(&mut target);
+                probed = Some(found);
+            }
             return Ok(Self {
                 target: Arc::new(target),
                 client: Arc::new(client),
                 server: None,
+                probed,
             });
         }
         let (profile, cache, lifetime) = planned.embedded(&given.aim)?;
@@ -565,13 +598,14 @@ impl Place {
         })?;
         let routes = ClientSettings::default().giving_up_after(patience);
         let client = Client::new(&routes, started).map_err(no_client)?;
-        let mut target = given.aim.embedded(&server.url(), cache, lifetime)?;
+        let mut target = given.aim.embedded(&server, cache, lifetime)?;
         target.salted &= profile.habit.knows_salt();
         target.price = prices::of(&target, None, &catalogue, &today)?;
         Ok(Self {
             target: Arc::new(target),
             client: Arc::new(client),
             server: Some(Arc::new(server)),
+            probed: None,
         })
     }
 
