@@ -418,6 +418,35 @@ fn prompts_of_ones_own_are_judged() {
 }
 
 #[test]
+fn the_workflow_that_comes_along_judges_what_comes_along() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let workflow = fs::read_to_string(format!("{root}/examples/ci/prompt-cache.yml"));
+    let workflow = workflow.expect("the workflow");
+    let from = workflow.find("prefixbench gate").expect("it judges");
+    let end = workflow[from..].find("\n\n").expect("a step ends");
+    let command = &workflow[from..from + end];
+    let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+    let folder = Folder::new();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let command = words.join(" ").replace("gate.xml", &file("gate.xml"));
+    let command = command.replace("gate.md", &file("gate.md"));
+    let program = assert_cmd::cargo::cargo_bin!("prefixbench");
+    let ended = std::process::Command::new("sh")
+        .args(["-c", &format!("'{}' {command}", program.display())])
+        .current_dir(root)
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(
+        ended.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
+    assert!(folder.read("gate.xml").contains("failures=\"0\""));
+    assert!(folder.read("gate.md").starts_with("### ✅"));
+}
+
+#[test]
 fn every_number_of_the_summary_can_be_named_in_a_rule() {
     let names = [
         "group",

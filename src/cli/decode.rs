@@ -3,7 +3,7 @@
 use super::exit::{Exit, Failure};
 use super::output;
 use super::requests::dialect;
-use crate::provider::{self, CUT, DIALECTS, Decoded, MALFORMED};
+use crate::provider::{self, CUT, DIALECTS, Decoded};
 use std::fs;
 use std::path::PathBuf;
 
@@ -34,9 +34,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// What is said of bytes that are no response at all.
+const UNREADABLE: &[&str] = &[
+    "the body is not JSON",
+    "the body is no answer of this dialect",
+    "an event is not JSON",
+];
+
 /// Whether nothing was found that a response has.
 fn is_nothing(decoded: &Decoded) -> bool {
-    let broken = |error: &String| error.starts_with(MALFORMED) || error.as_str() == CUT;
+    let broken = |error: &String| {
+        error.as_str() == CUT || UNREADABLE.iter().any(|said| error.starts_with(said))
+    };
     decoded.text.is_none()
         && decoded.finish_reason.is_none()
         && decoded.first_text_event.is_none()

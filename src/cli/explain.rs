@@ -88,12 +88,10 @@ fn explain_run(dir: &Path, names: &[String], most: usize) -> Result<(), Failure>
     for (name, requests) in &conversations {
         output::data(&explained(name, requests))?;
     }
-    let costs = worst::of_run(&contents, &by_key, wanted);
-    output::data(&worst::shown(
-        &costs,
-        most,
-        &worst::fits(&contents, &by_key),
-    ))
+    let slopes = worst::slopes(&contents, &bounds);
+    let costs = worst::of_run(&contents, &by_key, &slopes, wanted);
+    let fits = worst::fits(&contents.manifest, &slopes);
+    output::data(&worst::shown(&costs, most, &fits))
 }
 
 /// Refuses the name of a configuration that the run does not have.

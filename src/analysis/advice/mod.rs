@@ -103,7 +103,9 @@ fn unmovable(origin: &Origin, cause: &str) -> String {
     } else if spoken(origin.as_str()) {
         "History that was sent before is rewritten here; send it again as it was."
     } else {
-        return format!("Nothing behind `{name}` repeats, so that moving it would keep nothing.");
+        return format!(
+            "Moving `{name}` behind what follows would keep hardly more than is kept now."
+        );
     };
     said.to_owned()
 }

@@ -153,7 +153,7 @@ fn where_nothing_is_to_be_moved_it_says_why() {
         (
             "memory",
             "memory changed",
-            "Nothing behind `memory` repeats",
+            "Moving `memory` behind what follows",
         ),
         ("L5/user", "history", "rewritten"),
     ];

@@ -62,8 +62,8 @@ fn a_difference_is_told_pair_by_pair() {
         levels,
         [
             (&Level::All, ""),
-            (&Level::Configuration, "append-only"),
             (&Level::Configuration, "dev"),
+            (&Level::Configuration, "append-only"),
         ]
     );
     let row = &found.rows[1];

@@ -13,6 +13,7 @@ use crate::report::words::{dollars, latency, wrapped};
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::Tokens;
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -25,7 +26,11 @@ const WIDTH: usize = 100;
 /// A break, with what it cost.
 pub(super) struct Cost {
     configuration: Arc<str>,
-    title: String,
+    conversation: Arc<str>,
+    /// What is said of the place and the cause, alike in every repeat of a conversation.
+    place: String,
+    /// What tells conversations that are no repeats of each other apart.
+    cell: Cell,
     broke: Break,
     kept: Option<Kept>,
     /// What the lost tokens took and cost, in words; none of what is not known.
@@ -76,10 +81,12 @@ fn cost(one: &Parted<'_>, prompts: Option<Prompts<'_>>, price: Vec<String>) -> C
     let kept = prompts.and_then(|prompts| kept(one.earlier?, record, prompts));
     Cost {
         configuration: Arc::clone(&record.configuration),
-        title: format!(
-            "{}, {turn}: in {}, because of {}",
-            record.conversation, one.broke.origin, one.broke.cause
+        conversation: Arc::clone(&record.conversation),
+        place: format!(
+            "{turn}: in {}, because of {}",
+            one.broke.origin, one.broke.cause
         ),
+        cell: Cell::from(record),
         broke: one.broke.clone(),
         kept,
         price,
@@ -113,9 +120,9 @@ pub(super) fn of_prediction(
 pub(super) fn of_run(
     contents: &RunContents,
     bounds: &HashMap<AttemptKey, &BoundRecord>,
+    slopes: &Slopes,
     wanted: impl Fn(&&RequestRecord) -> bool,
 ) -> Vec<Cost> {
-    let slopes = slopes(contents, bounds);
     let mut costs = Vec::new();
     for target in &contents.manifest.targets {
         let own = contents
@@ -134,7 +141,7 @@ pub(super) fn of_run(
         let chosen = found.iter().filter(|one| wanted(&one.record));
         costs.extend(chosen.enumerate().map(|(rank, one)| {
             let prompts = (rank < LOOKED_INTO).then_some(prompts);
-            cost(one, prompts, price(one, target, &slopes))
+            cost(one, prompts, price(one, target, slopes))
         }));
     }
     worst_first(&mut costs);
@@ -147,7 +154,7 @@ pub(super) fn worst_first(costs: &mut [Cost]) {
 }
 
 /// What a computed token took, by cell without its scenario and configuration.
-type Slopes = BTreeMap<(Arc<str>, Arc<str>, Arc<str>), Slope>;
+pub(super) type Slopes = BTreeMap<(Arc<str>, Arc<str>, Arc<str>), Slope>;
 
 fn place(cell: &Cell) -> (Arc<str>, Arc<str>, Arc<str>) {
     (
@@ -157,11 +164,9 @@ fn place(cell: &Cell) -> (Arc<str>, Arc<str>, Arc<str>) {
     )
 }
 
-fn slopes(contents: &RunContents, bounds: &HashMap<AttemptKey, &BoundRecord>) -> Slopes {
-    let mut samples = Samples::new(&contents.manifest);
-    for record in &contents.requests {
-        samples.add(record, bounds.get(&record.key()).copied());
-    }
+/// What each computed token took, as far as the run tells it.
+pub(super) fn slopes(contents: &RunContents, bounds: &[BoundRecord]) -> Slopes {
+    let samples = Samples::of(&contents.manifest, &contents.requests, bounds);
     let mut places: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for sample in samples.list() {
         places.entry(place(&sample.cell)).or_default().push(sample);
@@ -192,11 +197,7 @@ fn price(one: &Parted<'_>, target: &TargetFacts, slopes: &Slopes) -> Vec<String>
 }
 
 /// How the times were told, or that they cannot be.
-pub(super) fn fits(
-    contents: &RunContents,
-    bounds: &HashMap<AttemptKey, &BoundRecord>,
-) -> Vec<String> {
-    let slopes = slopes(contents, bounds);
+pub(super) fn fits(manifest: &Manifest, slopes: &Slopes) -> Vec<String> {
     if slopes.is_empty() {
         return vec!["No times are given: in this run, time to first token does not tell what a computed token takes.".to_owned()];
     }
@@ -213,7 +214,7 @@ pub(super) fn fits(
             slope.interval.0,
             slope.interval.1,
             slope.n,
-            simulated(&contents.manifest, target)
+            simulated(manifest, target)
         )
     };
     slopes.iter().map(line).collect()
@@ -233,8 +234,15 @@ pub(super) fn shown(costs: &[Cost], most: usize, fits: &[String]) -> String {
         return String::new();
     }
     let mut out = "Worst breaks\n\n".to_owned();
-    for (rank, one) in costs.iter().take(most).enumerate() {
-        let title = wrapped(&format!("{:>2}. {}", rank + 1, one.title), WIDTH, "    ");
+    let distinct = distinct(costs);
+    for (rank, (one, repeats)) in distinct.iter().take(most).enumerate() {
+        let more = match repeats {
+            0 => String::new(),
+            1 => " (and in another repeat)".to_owned(),
+            more => format!(" (and in {more} more repeats)"),
+        };
+        let title = format!("{:>2}. {}, {}{more}", rank + 1, one.conversation, one.place);
+        let title = wrapped(&title, WIDTH, "    ");
         let lost = one.broke.lost.map_or_else(
             || "Lost tokens that nothing counted".to_owned(),
             |lost| format!("Lost {lost} tokens"),
@@ -243,14 +251,11 @@ pub(super) fn shown(costs: &[Cost], most: usize, fits: &[String]) -> String {
             [] => format!("{lost}."),
             price => format!("{lost}: {}.", price.join(", ")),
         };
-        let advice = wrapped(
-            &format!("    {}", sentence(&one.broke, one.kept.as_ref())),
-            WIDTH,
-            "    ",
-        );
+        let advice = format!("    {}", sentence(&one.broke, one.kept.as_ref()));
+        let advice = wrapped(&advice, WIDTH, "    ");
         let _infallible = writeln!(out, "{title}\n    {lost}\n{advice}\n");
     }
-    let all = costs.len();
+    let all = distinct.len();
     if all > most {
         let _infallible = writeln!(out, "    and {} more (`--worst` shows more)\n", all - most);
     }
@@ -258,6 +263,22 @@ pub(super) fn shown(costs: &[Cost], most: usize, fits: &[String]) -> String {
         let _infallible = writeln!(out, "{}\n", wrapped(fit, WIDTH, "  "));
     }
     out + &what_to_change(costs)
+}
+
+/// Breaks without those of other repeats at the same place, and how many these are.
+fn distinct(costs: &[Cost]) -> Vec<(&Cost, usize)> {
+    let mut found: Vec<(&Cost, usize)> = Vec::new();
+    let mut places: HashMap<(&Cell, &str), usize> = HashMap::new();
+    for one in costs {
+        match places.entry((&one.cell, &one.place)) {
+            Entry::Occupied(at) => found[*at.get()].1 += 1,
+            Entry::Vacant(at) => {
+                at.insert(found.len());
+                found.push((one, 0));
+            }
+        }
+    }
+    found
 }
 
 fn what_to_change(costs: &[Cost]) -> String {

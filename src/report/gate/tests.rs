@@ -55,7 +55,7 @@ fn the_text_says_what_is_and_what_was_wanted() {
         append-only  met:    85.2 %, wanted at least 80.0 %
 
     ✗ cached_share >= 0.8
-        dev            missed: 79.996 %, wanted at least 80.000 %
+        dev           missed: 79.996 %, wanted at least 80.000 %
         in|line<&"'^A  cannot be decided: no count
 
     1 of 2 rules met, 1 missed.
