@@ -178,12 +178,17 @@ impl TimeUnit {
         }
     }
 
+    /// How many microseconds it has.
+    pub(super) fn microseconds(self) -> f64 {
+        match self {
+            Self::Milliseconds => 1e3,
+            Self::Seconds => 1e6,
+        }
+    }
+
     /// Microseconds in this unit.
     pub(super) fn in_unit(self, us: f64) -> f64 {
-        match self {
-            Self::Milliseconds => us / 1e3,
-            Self::Seconds => us / 1e6,
-        }
+        us / self.microseconds()
     }
 }
 
