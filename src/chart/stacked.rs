@@ -158,7 +158,11 @@ fn key(scene: &mut Scene, rows: &[Row], parts: &[Part], axis: &Axis<'_>) -> f64 
 
 fn draw(scene: &mut Scene, row: &Row, parts: &[Part], y: f64, x: impl Fn(f64) -> f64) {
     let below = row.beside.map_or(0.0, |_| BESIDE + 2.0);
-    let top = (y - (BAR + below) / 2.0).round();
+    let top = (y - f64::midpoint(BAR, below)).round();
+    // What is written under the interval could not be read.
+    let ends = row.interval.map(|(low, high)| (x(low), x(high)));
+    let crossed =
+        |area: Area| ends.is_some_and(|(low, high)| low <= area.right && high >= area.left);
     let mut sum = 0.0;
     for (index, length) in row
         .parts
@@ -176,7 +180,7 @@ fn draw(scene: &mut Scene, row: &Row, parts: &[Part], y: f64, x: impl Fn(f64) ->
             bottom: top + BAR,
         };
         scene.shape(Shape::Fill(area, colour::source(index)));
-        if let Some(part) = parts.get(index) {
+        if let Some(part) = parts.get(index).filter(|_| !crossed(area)) {
             write(scene, &part.short, area, index);
         }
     }
