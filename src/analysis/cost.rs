@@ -114,6 +114,18 @@ pub fn bill_uncached(price: &Price, usage: &Usage) -> Option<Money> {
     Some(tier.input * total + tier.output * output)
 }
 
+/// What it would have saved to read `tokens` of a prompt from the cache that were
+/// computed: written where the server says that it wrote, else plain.
+///
+/// `None` where a count or a price that it takes is not known.
+pub fn saved_by_reading(price: &Price, usage: &Usage, tokens: Tokens) -> Option<Money> {
+    let tier = tier(price, usage.total?)?;
+    let wrote = usage.written().is_some_and(|written| written > Tokens(0));
+    let paid = tier.write.filter(|_| wrote).unwrap_or(tier.input);
+    let read = tier.read? * tokens;
+    Some(Money((paid * tokens).0 - read.0))
+}
+
 /// An empty bucket costs nothing, whatever its price.
 fn bucket(price: Option<Money>, tokens: Tokens) -> Option<Money> {
     if tokens == Tokens(0) {

@@ -78,6 +78,9 @@ pub struct Sample {
     pub ttft: Option<Micros>,
     /// How late the client itself was; see [`Stamps::lateness`](crate::record::Stamps::lateness).
     pub late: Micros,
+    /// The same where the record says when the request was ready, so that connecting is no
+    /// part of it.
+    pub own_late: Option<Micros>,
     /// Flags of the record and of the analysis.
     pub flags: Vec<Arc<str>>,
     /// Steps since the previous turn.
@@ -218,6 +221,7 @@ impl Samples {
                 .and_then(|(first, sent)| first.0.checked_sub(sent.0))
                 .map(Micros),
             late: stamps.lateness().unwrap_or_default(),
+            own_late: stamps.ready_us.and_then(|_| stamps.lateness()),
             flags,
             events: record
                 .events

@@ -14,6 +14,7 @@ mod error;
 pub mod files;
 pub mod ledger;
 mod lines;
+pub mod load;
 mod lock;
 pub mod manifest;
 pub mod merge;

@@ -8,6 +8,7 @@ use super::detail::Detail;
 use super::excerpts::excerpts;
 use super::figures::{Figures, figures};
 use super::html::{Download, HtmlError, Picture, html};
+use super::ledger;
 use super::page::{Shown, page};
 use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
@@ -73,6 +74,8 @@ pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Rebuil
         price_again(&mut run.manifest, catalogue);
     }
     let (samples, found, warnings) = read(&run, prices.is_some())?;
+    let mut warnings = warnings;
+    warnings.extend(ledger::notes(&run.manifest, &run.ledger()?));
     let results = Results::new(&run.manifest, &samples, warnings);
     let all = scenes(&results);
     let mut detail = Detail::plan(&samples, &all);

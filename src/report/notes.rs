@@ -1,7 +1,7 @@
 //! What a reader must know before trusting a number.
 
 use super::words::{count, percent, tokens};
-use crate::analysis::Results;
+use crate::analysis::{LateCell, Results};
 use crate::record::Ending;
 use crate::units::Share;
 
@@ -35,6 +35,12 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(counts(results));
+    if !found.contradictory_at.is_empty() {
+        let named = found.contradictory_at.join(", ");
+        notes.push(format!(
+            "counts that cannot be, kept raw in the records: {named}"
+        ));
+    }
     if found.beyond_lifetime > 0 {
         let (total, read) = found.beyond_lifetime_tokens;
         let share = Share {
@@ -50,6 +56,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             percent(share.fraction()),
         ));
     }
+    notes.extend(late(&found.late_cells));
     if found.asked > 0 {
         notes.push(format!(
             "{} of {} held the words that the scenario expects",
@@ -59,6 +66,29 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     }
     notes.extend(results.warnings.iter().cloned());
     notes
+}
+
+/// At most so many late cells are named.
+const NAMED: usize = 3;
+
+fn late(cells: &[LateCell]) -> Option<String> {
+    let worst = cells.iter().map(|cell| cell.late_p99).max()?;
+    let mut names: Vec<String> = cells
+        .iter()
+        .take(NAMED)
+        .map(|LateCell { cell, .. }| {
+            format!("{}/{} {}", cell.scenario, cell.configuration, cell.load)
+        })
+        .collect();
+    if cells.len() > NAMED {
+        names.push(format!("{} more", cells.len() - NAMED));
+    }
+    Some(format!(
+        "{} late: the client itself sent up to {worst} after a request was due (p99), more than 1 % \
+         of the median time to first token or more than 1 ms: {}",
+        count(cells.len() as u64, "cell"),
+        names.join(", ")
+    ))
 }
 
 fn sent(number: u64) -> String {
