@@ -2,6 +2,7 @@
 
 use super::colour::{INK, MUTED, PAPER};
 use super::note::Note;
+use super::scale::Scale;
 use super::scene::{Anchor, Area, Label, Scene, Shape};
 use super::text::{width, wrap};
 
@@ -141,6 +142,34 @@ pub(super) fn percent_below(scene: &mut Scene, plot: Area, name: &str) -> f64 {
     let middle = f64::midpoint(plot.left, plot.right);
     let label = Label::new(name, middle, plot.bottom + 32.0);
     scene.label(label.anchor(Anchor::Middle).muted());
+    plot.bottom + 40.0
+}
+
+/// A horizontal scale below `plot`, with grid lines through it and its name; numbers that would
+/// touch are left out. Gives where it ends.
+pub(super) fn scale_below(
+    scene: &mut Scene,
+    plot: Area,
+    scale: &Scale,
+    label: &dyn Fn(f64) -> String,
+    name: &str,
+) -> f64 {
+    let mut free = 0.0;
+    for tick in &scale.ticks {
+        let x = scale.place(*tick, plot.left, plot.right).round();
+        scene.grid((x, plot.top), (x, plot.bottom));
+        let number = Label::new(&label(*tick), x, plot.bottom + 14.0);
+        let number = number.anchor(Anchor::Middle).muted();
+        let own = number.bounds();
+        if own.left >= free {
+            free = own.right + 6.0;
+            scene.label(number);
+        }
+    }
+    scene.rule((plot.left, plot.bottom), (plot.right, plot.bottom), INK);
+    let middle = f64::midpoint(plot.left, plot.right);
+    let name = Label::new(name, middle, plot.bottom + 32.0);
+    scene.label(name.anchor(Anchor::Middle).muted());
     plot.bottom + 40.0
 }
 

@@ -66,7 +66,7 @@ pub(super) fn scene(figure: &LostByCause) -> Scene {
         );
     }
     let parts = figure.causes.iter().enumerate().map(|(index, cause)| Part {
-        name: cause.says(),
+        name: cause.says(&figure.causes),
         short: (index + 1).to_string(),
     });
     let axis = Axis {
@@ -81,12 +81,14 @@ pub(super) fn scene(figure: &LostByCause) -> Scene {
 }
 
 impl Cause {
-    fn says(&self) -> String {
+    /// What it is called among `all`. Many a step is called by its source, which then need not be
+    /// told again, unless the step broke prefixes in other sources too.
+    fn says(&self, all: &[Self]) -> String {
+        let alone = all.iter().filter(|other| other.step == self.step).count() == 1;
         match (&*self.source, &*self.step) {
             ("", step) => step.to_owned(),
             (source, "") => source.to_owned(),
-            // Many a step is called by its source.
-            (source, step) if step.contains(source) => step.to_owned(),
+            (source, step) if alone && step.contains(source) => step.to_owned(),
             (source, step) => format!("{step} (in {source})"),
         }
     }
@@ -160,7 +162,7 @@ fn title(figure: &LostByCause) -> String {
                 .max_by_key(|(index, lost)| (**lost, usize::MAX - index));
             let cause = most.and_then(|(index, _)| figure.causes.get(index));
             let by = cause.map_or_else(String::new, |cause| {
-                format!(", most of all by {}", cause.says())
+                format!(", most of all by {}", cause.says(&figure.causes))
             });
             format!(
                 "{} loses {} tokens a conversation behind breaks{by}",
@@ -184,7 +186,7 @@ fn describe(figure: &LostByCause) -> String {
             .zip(&figure.causes)
             .filter(|(lost, _)| **lost > 0);
         let said: Vec<String> = parts
-            .map(|(lost, cause)| format!("{} by {}", grouped(*lost), cause.says()))
+            .map(|(lost, cause)| format!("{} by {}", grouped(*lost), cause.says(&figure.causes)))
             .collect();
         let by = if said.is_empty() {
             String::new()

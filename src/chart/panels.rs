@@ -42,6 +42,15 @@ fn columns(panels: usize) -> usize {
     }
 }
 
+/// Height of each of so many panels.
+fn height(panels: usize) -> f64 {
+    match panels {
+        0..=3 => 300.0,
+        4..=6 => 210.0,
+        _ => 170.0,
+    }
+}
+
 /// Ticks that have room across one of so many panels.
 pub(super) fn ticks_across(panels: usize) -> usize {
     match columns(panels) {
@@ -61,25 +70,21 @@ pub(super) fn panels(
     y: &Axis<'_>,
 ) -> (Vec<Area>, f64) {
     let columns = columns(headings.len());
-    let height = match headings.len() {
-        0..=3 => 300.0,
-        4..=6 => 210.0,
-        _ => 170.0,
-    };
+    let height = height(headings.len());
     scene.label(Label::new(y.name, MARGIN, scene.height + 6.0).muted());
-    let written = y.scale.ticks.iter().map(|tick| (y.label)(*tick));
-    let gutter = written
-        .map(|text| width(&text, 12.0, false))
-        .fold(24.0, f64::max);
+    let written = y
+        .scale
+        .ticks
+        .iter()
+        .map(|tick| width(&(y.label)(*tick), 12.0, false));
+    let gutter = written.fold(24.0, f64::max);
     let left = (MARGIN + gutter + 10.0).round();
     let across = (WIDTH - MARGIN - 12.0 - left - GAP * (columns - 1) as f64) / columns as f64;
     let mut places = Vec::new();
     let mut top = scene.height + 16.0;
     for (row, chunk) in headings.chunks(columns).enumerate() {
-        let texts: Vec<_> = chunk
-            .iter()
-            .map(|heading| Text::of(heading, across))
-            .collect();
+        let text = |heading| Text::of(heading, across);
+        let texts: Vec<_> = chunk.iter().map(text).collect();
         let said = texts.iter().map(Text::height).fold(0.0, f64::max);
         let plot_top = (top + said + 8.0).round();
         for (column, text) in texts.iter().enumerate() {
@@ -91,13 +96,8 @@ pub(super) fn panels(
             upright_axis(scene, plot, y, column == 0);
             places.push(plot);
         }
-        top = plot_top
-            + height
-            + if (row + 1) * columns < headings.len() {
-                34.0
-            } else {
-                0.0
-            };
+        let more = (row + 1) * columns < headings.len();
+        top = plot_top + height + if more { 34.0 } else { 0.0 };
     }
     let name = Label::new(x.name, f64::midpoint(left, WIDTH - MARGIN), top + 36.0);
     scene.label(name.anchor(Anchor::Middle).muted());

@@ -98,7 +98,10 @@ impl Scale {
             (value - self.low) / (self.high - self.low)
         };
         // A value that is no number is put at the start.
-        from + fraction.max(0.0).min(1.0) * (to - from)
+        if fraction.is_nan() {
+            return from;
+        }
+        from + fraction.clamp(0.0, 1.0) * (to - from)
     }
 
     /// The smallest and the largest value that it shows.
@@ -178,12 +181,17 @@ impl TimeUnit {
         }
     }
 
+    /// How many microseconds it has.
+    pub(super) fn microseconds(self) -> f64 {
+        match self {
+            Self::Milliseconds => 1e3,
+            Self::Seconds => 1e6,
+        }
+    }
+
     /// Microseconds in this unit.
     pub(super) fn in_unit(self, us: f64) -> f64 {
-        match self {
-            Self::Milliseconds => us / 1e3,
-            Self::Seconds => us / 1e6,
-        }
+        us / self.microseconds()
     }
 }
 
@@ -200,6 +208,7 @@ pub(super) fn digits(value: f64) -> String {
     }
     #[expect(
         clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
         reason = "a logarithm is small; a cast of floating point saturates"
     )]
     let places = (2.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
@@ -257,7 +266,10 @@ mod tests {
         let scale = Scale::from_zero(10.0, 5);
         let places = [-1.0, 0.0, 5.0, 11.0, f64::INFINITY, f64::NAN];
         let found = places.map(|value| scale.place(value, 0.0, 100.0));
-        assert_eq!(found, [0.0, 0.0, 50.0, 100.0, 100.0, 0.0]);
+        let expected = [0.0, 0.0, 50.0, 100.0, 100.0, 0.0];
+        for (found, expected) in found.into_iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+        }
     }
 
     #[test]

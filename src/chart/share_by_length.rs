@@ -103,21 +103,16 @@ pub(super) fn scene(figure: &ShareByLength) -> Scene {
         )
     });
     let mut scene = frame::start(&title(figure), &format!("Each point is a request.{roof}"));
-    let drawn: Vec<&Panel> = figure
-        .panels
-        .iter()
-        .filter(|panel| !panel.points.is_empty())
-        .collect();
+    let all = figure.panels.iter().enumerate();
+    let drawn: Vec<(usize, &Panel)> = all.filter(|(_, panel)| !panel.points.is_empty()).collect();
     if drawn.is_empty() {
         return frame::nothing(scene, &figure.note);
     }
-    let totals = drawn
-        .iter()
-        .flat_map(|panel| &panel.points)
-        .map(|point| point.total as f64);
+    let points = drawn.iter().flat_map(|(_, panel)| &panel.points);
+    let totals = points.map(|point| point.total as f64);
     let across = Scale::of(totals, ticks_across(drawn.len()), FAR);
     let upright = Scale::from_zero(100.0, 4);
-    let headings: Vec<Heading> = drawn.iter().map(|panel| heading(panel)).collect();
+    let headings: Vec<Heading> = drawn.iter().map(|(_, panel)| heading(panel)).collect();
     let how = if across.log { ", logarithmic" } else { "" };
     let x = Axis {
         scale: &across,
@@ -130,22 +125,16 @@ pub(super) fn scene(figure: &ShareByLength) -> Scene {
         label: &|tick| format!("{tick} %"),
     };
     let (places, end) = panels(&mut scene, &headings, &x, &y);
-    for (panel, place) in drawn.iter().zip(places) {
-        let index = figure
-            .panels
-            .iter()
-            .position(|other| std::ptr::eq(other, *panel));
-        let colour = colour::configuration(index.unwrap_or(0));
+    for ((index, panel), place) in drawn.iter().zip(places) {
         if let Some(grain) = &figure.grain {
             scene.shape(Shape::Line(ceiling(grain, &across, place), INK, 1));
         }
+        let colour = colour::configuration(*index);
         for point in &panel.points {
             let share = point.read as f64 / point.total.max(1) as f64;
-            let at = (
-                across.place(point.total as f64, place.left, place.right),
-                upright.place(share * 100.0, place.bottom, place.top),
-            );
-            scene.shape(Shape::Dot(at, colour));
+            let x = across.place(point.total as f64, place.left, place.right);
+            let y = upright.place(share * 100.0, place.bottom, place.top);
+            scene.shape(Shape::Dot((x, y), colour));
         }
     }
     scene.description = describe(figure);

@@ -50,55 +50,61 @@ const VALUES: f64 = 214.0;
 /// Draws the key, the rows and the axis from the scene's height on; gives where they end.
 pub(super) fn stacked(scene: &mut Scene, rows: &[Row], parts: &[Part], axis: &Axis<'_>) -> f64 {
     let top = key(scene, rows, parts, axis) + 8.0;
-    let names: Vec<_> = rows
-        .iter()
-        .map(|row| wrap(&row.name, 13.0, false, NAMES))
-        .collect();
-    let says: Vec<_> = rows.iter().map(|row| said(&row.says)).collect();
-    let gutter = names
-        .iter()
-        .map(|lines| widest(lines, 13.0))
-        .fold(80.0, f64::max);
-    let left = (MARGIN + gutter + 12.0).round();
-    let height = |index: usize| {
-        let lines = names[index].len().max(says[index].len()) as f64 * LEADING;
-        let bars = BAR + rows[index].beside.map_or(0.0, |_| BESIDE + 2.0);
-        lines.max(bars) + 12.0
-    };
-    let heights: Vec<f64> = (0..rows.len()).map(height).collect();
-    let plot = Area::new(
-        left,
-        top,
-        WIDTH - MARGIN - VALUES - left,
-        heights.iter().sum(),
-    );
+    let texts: Vec<Text> = rows.iter().map(Text::of).collect();
+    let names = texts.iter().map(|text| widest(&text.name, 13.0));
+    let left = (MARGIN + names.fold(80.0, f64::max) + 12.0).round();
+    let heights: Vec<f64> = texts.iter().zip(rows).map(Text::height).collect();
+    let across = WIDTH - MARGIN - VALUES - left;
+    let plot = Area::new(left, top, across, heights.iter().sum());
     let ends = rows.iter().flat_map(Row::ends);
     let scale = Scale::from_zero(ends.fold(0.0, f64::max), 5);
-    let end = below(scene, plot, &scale, axis);
+    let end = frame::scale_below(scene, plot, &scale, axis.label, axis.name);
+    scene.rule((plot.left, plot.top), (plot.left, plot.bottom), INK);
     let mut row_top = top;
-    for (index, row) in rows.iter().enumerate() {
-        let y = (row_top + heights[index] / 2.0).round();
-        let first = |lines: usize| y - (lines - 1) as f64 * LEADING / 2.0;
-        let name = Label::new("", left - 12.0, first(names[index].len())).size(13.0);
-        scene.lines(&names[index], &name.anchor(Anchor::End), LEADING);
-        draw(scene, row, parts, y, |value| {
-            scale.place(value, plot.left, plot.right)
-        });
-        for (line, text) in says[index].iter().enumerate() {
-            let at = Label::new(
-                text,
-                plot.right + 16.0,
-                first(says[index].len()) + line as f64 * LEADING,
-            );
-            scene.label(if line == 0 {
-                at.size(13.0).bold()
-            } else {
-                at.muted()
-            });
-        }
-        row_top += heights[index];
+    for ((row, text), height) in rows.iter().zip(&texts).zip(heights) {
+        let y = (row_top + height / 2.0).round();
+        text.write(scene, plot, y);
+        let x = |value| scale.place(value, plot.left, plot.right);
+        draw(scene, row, parts, y, x);
+        row_top += height;
     }
     end
+}
+
+/// The lines on both sides of a row.
+struct Text {
+    name: Vec<String>,
+    says: Vec<String>,
+}
+
+impl Text {
+    fn of(row: &Row) -> Self {
+        Self {
+            name: wrap(&row.name, 13.0, false, NAMES),
+            says: said(&row.says),
+        }
+    }
+
+    fn height((text, row): (&Self, &Row)) -> f64 {
+        let lines = text.name.len().max(text.says.len()) as f64 * LEADING;
+        let bars = BAR + row.beside.map_or(0.0, |_| BESIDE + 2.0);
+        lines.max(bars) + 12.0
+    }
+
+    fn write(&self, scene: &mut Scene, plot: Area, y: f64) {
+        let first = |lines: &[String]| y - (lines.len() - 1) as f64 * LEADING / 2.0;
+        let name = Label::new("", plot.left - 12.0, first(&self.name)).size(13.0);
+        scene.lines(&self.name, &name.anchor(Anchor::End), LEADING);
+        for (line, text) in self.says.iter().enumerate() {
+            let y = first(&self.says) + line as f64 * LEADING;
+            let label = Label::new(text, plot.right + 16.0, y);
+            scene.label(if line == 0 {
+                label.size(13.0).bold()
+            } else {
+                label.muted()
+            });
+        }
+    }
 }
 
 impl Row {
@@ -150,33 +156,13 @@ fn key(scene: &mut Scene, rows: &[Row], parts: &[Part], axis: &Axis<'_>) -> f64 
     )
 }
 
-fn below(scene: &mut Scene, plot: Area, scale: &Scale, axis: &Axis<'_>) -> f64 {
-    let mut free = 0.0;
-    for tick in &scale.ticks {
-        let x = scale.place(*tick, plot.left, plot.right).round();
-        scene.grid((x, plot.top), (x, plot.bottom));
-        let label = Label::new(&(axis.label)(*tick), x, plot.bottom + 14.0);
-        let label = label.anchor(Anchor::Middle).muted();
-        let own = label.bounds();
-        if own.left >= free {
-            free = own.right + 6.0;
-            scene.label(label);
-        }
-    }
-    scene.rule((plot.left, plot.bottom), (plot.right, plot.bottom), INK);
-    scene.rule((plot.left, plot.top), (plot.left, plot.bottom), INK);
-    let label = Label::new(
-        axis.name,
-        f64::midpoint(plot.left, plot.right),
-        plot.bottom + 32.0,
-    );
-    scene.label(label.anchor(Anchor::Middle).muted());
-    plot.bottom + 40.0
-}
-
 fn draw(scene: &mut Scene, row: &Row, parts: &[Part], y: f64, x: impl Fn(f64) -> f64) {
     let below = row.beside.map_or(0.0, |_| BESIDE + 2.0);
-    let top = (y - (BAR + below) / 2.0).round();
+    let top = (y - f64::midpoint(BAR, below)).round();
+    // What is written under the interval could not be read.
+    let ends = row.interval.map(|(low, high)| (x(low), x(high)));
+    let crossed =
+        |area: Area| ends.is_some_and(|(low, high)| low <= area.right && high >= area.left);
     let mut sum = 0.0;
     for (index, length) in row
         .parts
@@ -194,7 +180,7 @@ fn draw(scene: &mut Scene, row: &Row, parts: &[Part], y: f64, x: impl Fn(f64) ->
             bottom: top + BAR,
         };
         scene.shape(Shape::Fill(area, colour::source(index)));
-        if let Some(part) = parts.get(index) {
+        if let Some(part) = parts.get(index).filter(|_| !crossed(area)) {
             write(scene, &part.short, area, index);
         }
     }

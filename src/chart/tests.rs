@@ -316,20 +316,3 @@ fn a_count_above_the_prompt_or_a_break_behind_it_stays_on_the_picture() {
         }
     }
 }
-
-#[test]
-fn view_temporary() {
-    let Ok(out) = std::env::var("VIEW_OUT") else {
-        return;
-    };
-    let mut all = figures();
-    all.extend(
-        more_figures::strange()
-            .into_iter()
-            .map(|figure| (format!("{}-strange", figure.chart().name), figure)),
-    );
-    for (case, figure) in all {
-        std::fs::write(format!("{out}/{case}.png"), figure.png().unwrap()).unwrap();
-        std::fs::write(format!("{out}/{case}.svg"), figure.svg().unwrap()).unwrap();
-    }
-}

@@ -91,62 +91,65 @@ pub(super) fn scene(figure: &TtftByComputed) -> Scene {
         &title(figure),
         "Each point is a request. The line is the straight one through them, the shade around it its 95 % interval over conversations.",
     );
-    let drawn: Vec<&Panel> = figure
-        .panels
-        .iter()
-        .filter(|panel| !panel.points.is_empty())
-        .collect();
+    let all = figure.panels.iter().enumerate();
+    let drawn: Vec<(usize, &Panel)> = all.filter(|(_, panel)| !panel.points.is_empty()).collect();
     if drawn.is_empty() {
         return frame::nothing(scene, &figure.note);
     }
-    let points = || drawn.iter().flat_map(|panel| &panel.points);
-    let across = Scale::of(
-        points().map(|point| point.computed as f64),
-        ticks_across(drawn.len()),
-        STRAIGHT,
-    );
-    let longest = points().map(|point| point.ttft_us).max().unwrap_or(0) as f64;
-    let unit = TimeUnit::of(longest);
-    let upright = Scale::of(
-        points().map(|point| unit.in_unit(point.ttft_us as f64)),
-        5,
-        STRAIGHT,
-    );
-    let headings: Vec<Heading> = drawn.iter().map(|panel| heading(panel)).collect();
-    let logarithmic = |scale: &Scale| if scale.log { ", logarithmic" } else { "" };
+    let scales = Scales::of(&drawn);
+    let headings: Vec<Heading> = drawn.iter().map(|(_, panel)| heading(panel)).collect();
     let x = Axis {
-        scale: &across,
-        name: &format!(
-            "computed prompt tokens of the request{}",
-            logarithmic(&across)
-        ),
+        scale: &scales.across,
+        name: &named("computed prompt tokens of the request", "", &scales.across),
         label: &plain,
     };
     let y = Axis {
-        scale: &upright,
-        name: &format!(
-            "time to first token ({}{})",
-            unit.name(),
-            logarithmic(&upright)
-        ),
+        scale: &scales.upright,
+        name: &named("time to first token", scales.unit.name(), &scales.upright),
         label: &plain,
     };
     let (places, end) = panels(&mut scene, &headings, &x, &y);
-    for (panel, place) in drawn.iter().zip(places) {
-        let index = figure
-            .panels
-            .iter()
-            .position(|other| std::ptr::eq(other, *panel));
+    for ((index, panel), place) in drawn.iter().zip(places) {
         let paper = Paper {
             place,
-            across: &across,
-            upright: &upright,
-            unit,
+            scales: &scales,
         };
-        paper.draw(&mut scene, panel, index.unwrap_or(0));
+        paper.draw(&mut scene, panel, *index);
     }
     scene.description = describe(figure);
     frame::finish(scene, end, &figure.note)
+}
+
+/// What an axis measures, in which unit, and whether it is logarithmic.
+fn named(what: &str, unit: &str, scale: &Scale) -> String {
+    let facts = [unit, if scale.log { "logarithmic" } else { "" }];
+    let facts: Vec<&str> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    if facts.is_empty() {
+        return what.to_owned();
+    }
+    format!("{what} ({})", facts.join(", "))
+}
+
+/// The axes of all panels.
+struct Scales {
+    across: Scale,
+    upright: Scale,
+    unit: TimeUnit,
+}
+
+impl Scales {
+    fn of(drawn: &[(usize, &Panel)]) -> Self {
+        let points = || drawn.iter().flat_map(|(_, panel)| &panel.points);
+        let longest = points().map(|point| point.ttft_us).max().unwrap_or(0);
+        let unit = TimeUnit::of(longest as f64);
+        let computed = points().map(|point| point.computed as f64);
+        let times = points().map(|point| unit.in_unit(point.ttft_us as f64));
+        Self {
+            across: Scale::of(computed, ticks_across(drawn.len()), STRAIGHT),
+            upright: Scale::of(times, 5, STRAIGHT),
+            unit,
+        }
+    }
 }
 
 /// The answer: what a computed token costs in time.
@@ -197,9 +200,7 @@ fn slope(fit: &Fit) -> String {
 /// Where points of a panel lie.
 struct Paper<'a> {
     place: Area,
-    across: &'a Scale,
-    upright: &'a Scale,
-    unit: TimeUnit,
+    scales: &'a Scales,
 }
 
 impl Paper<'_> {
@@ -210,10 +211,10 @@ impl Paper<'_> {
             top,
             bottom,
         } = self.place;
-        let y = self.unit.in_unit(us);
+        let y = self.scales.unit.in_unit(us);
         (
-            self.across.place(computed, left, right),
-            self.upright.place(y, bottom, top),
+            self.scales.across.place(computed, left, right),
+            self.scales.upright.place(y, bottom, top),
         )
     }
 
@@ -248,17 +249,17 @@ impl Paper<'_> {
         let computed = panel.points.iter().map(|point| point.computed as f64);
         let from = computed.clone().fold(f64::INFINITY, f64::min);
         let to = computed.fold(0.0, f64::max);
-        let (least, most) = self.upright.ends();
+        let (least, most) = self.scales.upright.ends();
         let places =
             (0..=PLACES).map(|step| from + (to - from) * f64::from(step) / f64::from(PLACES));
         let on_paper = places.filter_map(|computed| {
             let us = fit.intercept_us + fit.us_per_token * computed;
             (least..=most)
-                .contains(&self.unit.in_unit(us))
+                .contains(&self.scales.unit.in_unit(us))
                 .then(|| self.at(computed, us))
         });
         let on_paper: Vec<_> = on_paper.collect();
-        if self.across.log || self.upright.log || on_paper.len() < 2 {
+        if self.scales.across.log || self.scales.upright.log || on_paper.len() < 2 {
             return on_paper;
         }
         vec![on_paper[0], on_paper[on_paper.len() - 1]]

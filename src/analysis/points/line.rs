@@ -108,8 +108,8 @@ pub fn line(units: &[LineSums], seed: u64, places: &[f64]) -> Option<Line> {
     };
     Some(match units.len() {
         0 | 1 => bare,
-        n if n > CLOSED_FORM_ABOVE => robust(bare, units, places),
-        _ => drawn(bare, units, seed, places),
+        n if n > CLOSED_FORM_ABOVE => robust(&bare, units, places),
+        _ => drawn(&bare, units, seed, places),
     })
 }
 
@@ -120,7 +120,7 @@ fn pooled<B: Borrow<LineSums>>(units: impl Iterator<Item = B>) -> LineSums {
     })
 }
 
-fn drawn(bare: Line, units: &[LineSums], seed: u64, places: &[f64]) -> Line {
+fn drawn(bare: &Line, units: &[LineSums], seed: u64, places: &[f64]) -> Line {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut lines = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
@@ -144,7 +144,7 @@ fn drawn(bare: Line, units: &[LineSums], seed: u64, places: &[f64]) -> Line {
             method: "bootstrap",
         }),
         band: places.iter().filter_map(band).collect(),
-        ..bare
+        ..bare.clone()
     }
 }
 
@@ -159,15 +159,12 @@ fn covariance(line: &Line, units: &[LineSums]) -> [[f64; 2]; 2] {
     ];
     let mut middle = [[0.0; 2]; 2];
     for unit in units {
-        let score = [
-            unit.y - line.intercept * unit.n - line.slope * unit.x,
-            unit.xy - line.intercept * unit.x - line.slope * unit.xx,
-        ];
-        for row in 0..2 {
-            for column in 0..2 {
-                middle[row][column] += score[row] * score[column];
-            }
-        }
+        let level = unit.y - line.intercept * unit.n - line.slope * unit.x;
+        let rise = unit.xy - line.intercept * unit.x - line.slope * unit.xx;
+        middle[0][0] += level * level;
+        middle[0][1] += level * rise;
+        middle[1][0] += level * rise;
+        middle[1][1] += rise * rise;
     }
     product(&product(&inverse, &middle), &inverse)
 }
@@ -179,8 +176,8 @@ fn product(left: &[[f64; 2]; 2], right: &[[f64; 2]; 2]) -> [[f64; 2]; 2] {
     [[cell(0, 0), cell(0, 1)], [cell(1, 0), cell(1, 1)]]
 }
 
-fn robust(bare: Line, units: &[LineSums], places: &[f64]) -> Line {
-    let spread = covariance(&bare, units);
+fn robust(bare: &Line, units: &[LineSums], places: &[f64]) -> Line {
+    let spread = covariance(bare, units);
     let half = |x: f64| {
         let variance = spread[0][0] + 2.0 * x * spread[0][1] + x * x * spread[1][1];
         NORMAL_975 * variance.max(0.0).sqrt()
@@ -202,7 +199,7 @@ fn robust(bare: Line, units: &[LineSums], places: &[f64]) -> Line {
             method: "normal",
         }),
         band: places.iter().map(band).collect(),
-        ..bare
+        ..bare.clone()
     }
 }
 

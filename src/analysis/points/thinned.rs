@@ -1,6 +1,6 @@
 //! Some of many points, always the same ones.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// A sample of at most [`super::KEPT_POINTS`] of all points offered.
 ///
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 /// ones that the whole does.
 #[derive(Clone, Debug)]
 pub struct Thinned<P> {
-    kept: BTreeMap<(u64, P), ()>,
+    kept: BTreeSet<(u64, P)>,
     offered: u64,
 }
 
 impl<P: Ord> Default for Thinned<P> {
     fn default() -> Self {
         Self {
-            kept: BTreeMap::new(),
+            kept: BTreeSet::new(),
             offered: 0,
         }
     }
@@ -27,11 +27,11 @@ impl<P: Ord + Copy> Thinned<P> {
     pub fn offer(&mut self, rank: u64, point: P) {
         self.offered += 1;
         let full = self.kept.len() == super::KEPT_POINTS;
-        let highest = self.kept.last_key_value().map(|((rank, _), ())| *rank);
+        let highest = self.kept.last().map(|(rank, _)| *rank);
         if full && highest.is_some_and(|highest| rank > highest) {
             return;
         }
-        self.kept.insert((rank, point), ());
+        self.kept.insert((rank, point));
         if self.kept.len() > super::KEPT_POINTS {
             self.kept.pop_last();
         }
@@ -44,7 +44,7 @@ impl<P: Ord + Copy> Thinned<P> {
 
     /// At most `most` of those kept; fewer are a part of more.
     pub fn points(&self, most: usize) -> Vec<P> {
-        let kept = self.kept.keys().take(most);
+        let kept = self.kept.iter().take(most);
         kept.map(|(_, point)| *point).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Usual and extreme figures of the charts of causes, costs, times, lengths, targets and loads.
 
 use super::figures::{FIVE, LONG, nine, note};
+use crate::analysis::points::quantile_with_endless;
 use crate::chart::Figure;
 use crate::chart::cost_by_part::{self, CostByPart};
 use crate::chart::lost_by_cause::{self, Cause, LostByCause};
@@ -179,12 +180,7 @@ fn cost_figures() -> Vec<(&'static str, Figure)> {
 }
 
 pub(super) fn strip(name: &str, times: &[u64], failed: u64) -> Strip {
-    let quantile = |level: f64| {
-        let last = (times.len() as u64 + failed).checked_sub(1)? as f64;
-        times
-            .get((level * last).round() as usize)
-            .map(|us| *us as f64)
-    };
+    let quantile = |level| quantile_with_endless(times, failed, level);
     Strip {
         configuration: name.to_owned(),
         quantiles_us: ttft_distribution::LEVELS.map(quantile),

@@ -87,6 +87,30 @@ fn tokens_lost_are_those_of_a_conversation_and_uncounted_ones_are_no_zero() {
 }
 
 #[test]
+fn a_cause_is_told_with_its_source_where_the_step_alone_would_not_tell() {
+    let causes = [
+        ("memory", "memory changed tone"),
+        ("L1/memory", "memory changed tone"),
+        ("artifacts", "artifacts on"),
+        ("L2", "library grew"),
+        ("reply", ""),
+        ("", "other causes"),
+    ];
+    let figure = lost(&causes, &[("dev", &[60, 50, 40, 30, 20, 10], 0)]);
+    let scene = Figure::LostByCause(figure).scene();
+    for name in [
+        "memory changed tone (in memory)",
+        "memory changed tone (in L1/memory)",
+        "artifacts on",
+        "library grew (in L2)",
+        "reply",
+        "other causes",
+    ] {
+        assert!(says(&scene, name), "{name}");
+    }
+}
+
+#[test]
 fn a_quantile_among_failures_lies_behind_the_axis_and_is_called_never() {
     let times: Vec<u64> = (1..=10).map(|step| step * 10_000).collect();
     let figure = distribution(vec![

@@ -1,6 +1,6 @@
 //! Tokens lost behind breaks, by source and step.
 
-use crate::analysis::points::Points;
+use crate::analysis::points::{PointSet, Points};
 use crate::analysis::{BreakTotal, Results, TotalKey};
 use crate::chart::lost_by_cause::{Bar, Cause};
 use crate::chart::{Figure, LostByCause};
@@ -67,7 +67,7 @@ fn picture(place: &Place<'_>, results: &Results, points: &Points) -> Picture {
             .sum(),
         conversations: points
             .get(&total.key)
-            .map_or(0, |set| set.answered_conversations()),
+            .map_or(0, PointSet::answered_conversations),
     });
     Picture {
         figure: Figure::LostByCause(LostByCause {

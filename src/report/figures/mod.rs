@@ -34,47 +34,19 @@ pub(super) struct Figures {
 pub(super) fn figures(results: &Results, detail: &Detail, points: &Points) -> Figures {
     let mut all = Collected::default();
     all.one(&["share-by-group"], by_group::picture(results));
-    all.kind(
-        "share-by-target",
-        "there is one target only",
-        targets::pictures(results),
-    );
-    all.kind(
-        "share-by-load",
-        "there is one load level only",
-        load::pictures(results),
-    );
+    let reason = "there is one target only";
+    all.kind("share-by-target", reason, targets::pictures(results));
+    let reason = "there is one load level only";
+    all.kind("share-by-load", reason, load::pictures(results));
     let scenes = scenes(results);
-    let drawn = &scenes[..scenes.len().min(DRAWN_SCENES)];
-    for scene in drawn {
+    let scenes = &scenes[..scenes.len().min(DRAWN_SCENES)];
+    for scene in scenes {
         let name = scene.name(results);
         all.one(&["share-by-turn", &name], by_turn::picture(scene, results));
     }
-    all.kind(
-        "lost-by-cause",
-        "no prefix broke",
-        lost::pictures(results, points),
-    );
-    all.kind(
-        "cost-by-part",
-        no_cost(results),
-        cost::pictures(results, points),
-    );
-    let times = ttft::distributions(results, points);
-    all.kind("ttft-distribution", "no request had a first token", times);
-    let times = ttft::by_computed(results, points);
-    all.kind(
-        "ttft-by-computed",
-        "no request had both a count and a first token",
-        times,
-    );
-    all.kind(
-        "share-by-length",
-        "no request has a count",
-        length::pictures(results, points),
-    );
+    from_points(&mut all, results, points);
     let sizes = map::Sizes::of(detail);
-    for scene in drawn {
+    for scene in scenes {
         let name = scene.name(results);
         for (configuration, picture) in map::pictures(scene, results, detail, &sizes) {
             all.one(&["prefix-map", &name, &configuration], Some(picture));
@@ -84,6 +56,23 @@ pub(super) fn figures(results: &Results, detail: &Detail, points: &Points) -> Fi
         drawn: all.drawn,
         left_out: all.left_out,
     }
+}
+
+/// Pictures of what tables do not have.
+fn from_points(all: &mut Collected, results: &Results, points: &Points) {
+    let reason = "no prefix broke";
+    all.kind("lost-by-cause", reason, lost::pictures(results, points));
+    let reason = no_cost(results);
+    all.kind("cost-by-part", reason, cost::pictures(results, points));
+    let reason = "no request had a first token";
+    let times = ttft::distributions(results, points);
+    all.kind("ttft-distribution", reason, times);
+    let reason = "no request had both a count and a first token";
+    let times = ttft::by_computed(results, points);
+    all.kind("ttft-by-computed", reason, times);
+    let reason = "no request has a count";
+    let lengths = length::pictures(results, points);
+    all.kind("share-by-length", reason, lengths);
 }
 
 /// Why there is no picture of costs.

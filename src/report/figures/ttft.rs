@@ -101,7 +101,7 @@ pub(super) fn by_computed(results: &Results, points: &Points) -> Vec<(String, Pi
         note.requests = panels.iter().map(|panel| panel.requests).sum();
         let figure = Figure::TtftByComputed(TtftByComputed {
             place: place.label.clone(),
-            fit: line(&all, results.seed, &[]).map(fit),
+            fit: line(&all, results.seed, &[]).as_ref().map(fit),
             panels,
             note,
         });
@@ -138,11 +138,11 @@ fn panel(total: &Total, seed: u64, points: &Points, most: usize) -> Panel {
     let places: Vec<f64> = (0..=PLACES)
         .map(|step| from + (to - from) * f64::from(step) / f64::from(PLACES))
         .collect();
-    panel.fit = line(&set.lines(), seed, &places).map(fit);
+    panel.fit = line(&set.lines(), seed, &places).as_ref().map(fit);
     panel
 }
 
-fn fit(line: Line) -> Fit {
+fn fit(line: &Line) -> Fit {
     let band = line.band.iter().map(|band| Band {
         computed: band.x,
         low_us: band.low,
