@@ -102,9 +102,18 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
         });
     }
     // Last, since a request in flight beside a later one has its bound lifted by that.
+    let mut reads = HashMap::new();
     for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
-        let model = caches.model.as_ref();
-        bound.flags = flags::of(record, bound, inputs.target, model, beyond, fresh);
+        let known = flags::Known {
+            model: caches.model.as_ref(),
+            beyond_lifetime: beyond,
+            fresh,
+            before: reads.get(&record.conversation).copied(),
+        };
+        bound.flags = flags::of(record, bound, inputs.target, &known);
+        if let Some(read) = flags::read(record) {
+            reads.insert(&record.conversation, read);
+        }
     }
     Ok(found)
 }
@@ -130,11 +139,16 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
 
 /// Whether a request can have left something in the cache: it may have reached
 /// the engine, whatever became of its answer. A bound is an upper one.
+///
+/// A server that refuses for want of room, with 503 or 529, has not begun.
 pub fn may_be_held(record: &RequestRecord) -> bool {
     record.stamps.sent_us.is_some()
         && match record.outcome {
+            Outcome::Http5xx => {
+                let refused = matches!(record.status, Some(503 | 529));
+                !refused || record.stamps.first_event_us.is_some()
+            }
             Outcome::Ok
-            | Outcome::Http5xx
             | Outcome::Timeout
             | Outcome::Reset
             | Outcome::Cut

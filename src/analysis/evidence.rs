@@ -4,6 +4,7 @@ use super::samples::Sample;
 use crate::chat::UsageOrigin;
 use crate::record::Outcome;
 use crate::units::{Micros, Tokens};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -11,10 +12,12 @@ use std::collections::BTreeMap;
 pub const LATE_ABOVE: Micros = Micros(10_000);
 
 /// Counts of what keeps results from being what they seem.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// Attempts recorded.
     pub attempts: u64,
+    /// Of these, answered.
+    pub answered: u64,
     /// Attempts by outcome, `ok` included.
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Answered, but the server said nothing of its cache.
@@ -35,6 +38,9 @@ pub struct Evidence {
     pub beyond_lifetime: u64,
     /// Of those: prompt tokens, and of these taken from a cache that was still warm.
     pub beyond_lifetime_tokens: (Tokens, Tokens),
+    /// Read less than the conversation had just read, though the cache could
+    /// still hold as much.
+    pub evicted: u64,
     /// Sent after an earlier turn had failed.
     pub after_failure: u64,
     /// Attempts behind the first.
@@ -50,18 +56,14 @@ pub struct Evidence {
 impl Evidence {
     /// Attempts that were not answered.
     pub fn failed_attempts(&self) -> u64 {
-        self.attempts
-            - self
-                .outcomes
-                .get(Outcome::Ok.as_str())
-                .copied()
-                .unwrap_or(0)
+        self.attempts - self.answered
     }
 
     /// Whether anything is to be said.
     pub fn is_clean(&self) -> bool {
         let seen = Self {
             attempts: self.attempts,
+            answered: self.answered,
             outcomes: self.outcomes.clone(),
             asked: self.asked,
             ..Self::default()
@@ -82,6 +84,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         if sample.outcome != Outcome::Ok {
             continue;
         }
+        found.answered += 1;
         let missing = u64::from(sample.has("missing_words"));
         found.missing_words += missing;
         found.asked += missing + u64::from(sample.has("expected_words"));
@@ -95,9 +98,10 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         found.contaminated += u64::from(sample.has("contaminated"));
         found.above_bound += u64::from(sample.has("above_bound"));
         found.off_step += u64::from(sample.has("off_step"));
+        found.evicted += u64::from(sample.has("evicted"));
         if sample.has("beyond_lifetime") {
             found.beyond_lifetime += 1;
-            let (total, read) = sample.counted().unwrap_or_default();
+            let (total, read) = sample.reported().unwrap_or_default();
             found.beyond_lifetime_tokens.0 += total;
             found.beyond_lifetime_tokens.1 += read;
         }

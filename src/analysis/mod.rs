@@ -10,13 +10,17 @@ pub mod cost;
 mod difference;
 mod evidence;
 mod figures;
+mod fits;
 mod flags;
+mod latency;
+mod parallel;
 pub mod prices;
 mod recorded;
 mod render;
 mod results;
 mod samples;
 pub mod stats;
+mod sums;
 mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -25,10 +29,13 @@ mod tests;
 
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, evidence};
-pub use figures::{Figures, Latency, Longest, figures, longest};
+pub use figures::{Apart, Basis, Costs, Figures, Longest, Reuse, Writes, figures};
+pub use fits::Fit;
+pub use latency::{Latency, Quantiles, WithFailures};
+pub use parallel::threads;
 pub use recorded::RecordedPrompt;
 pub use results::{
     ConfigurationNote, GroupTotal, RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey,
 };
-pub use samples::{Cell, Sample, Samples};
+pub use samples::{Cell, Sample, Samples, cut_off, labelled};
 pub use tables::{BreakTotal, TurnRow};

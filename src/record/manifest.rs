@@ -8,6 +8,7 @@ use super::price::Price;
 use super::wall::WallTime;
 use crate::chat::Digest;
 use crate::units::Tokens;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -155,7 +156,7 @@ impl Host {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// Every conversation was run.

@@ -8,9 +8,12 @@
 //! microseconds from the run's start; no key, token or header value that could
 //! hold one is ever in a record.
 
+mod blocks;
+mod computed;
 mod csv;
 mod error;
 pub mod files;
+pub mod lean;
 mod lines;
 pub mod manifest;
 pub mod price;
@@ -20,14 +23,16 @@ mod spans;
 mod wall;
 mod write;
 
-pub use csv::{REQUEST_COLUMNS, write_requests};
+pub use blocks::{Block, Blocks, Line};
+pub use computed::{Computed, ComputedTable, Names};
+pub use csv::{REQUEST_COLUMNS, request_head, request_row, write_requests};
 pub use error::WriteError;
-pub use lines::{Lines, Versioned};
+pub use lines::{LineError, Lines, Versioned, VersionedLine};
 pub use manifest::{
     ConfigurationFacts, Ending, Host, MANIFEST_VERSION, Manifest, PublicUrl, ScenarioFacts,
     Setting, SettingOrigin, TargetFacts,
 };
-pub use price::{Price, PriceTier};
+pub use price::{Peak, Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
     AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,

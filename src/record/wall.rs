@@ -26,6 +26,11 @@ impl WallTime {
         self.0.strftime("%Y-%m-%d").to_string()
     }
 
+    /// Milliseconds since 1970.
+    pub fn epoch_ms(self) -> i64 {
+        self.0.as_millisecond()
+    }
+
     /// The second in UTC, fit for a file name: `20261130T104500Z`.
     pub fn compact(self) -> String {
         self.0.strftime("%Y%m%dT%H%M%SZ").to_string()
