@@ -426,13 +426,13 @@ def check_json(check, path, rows):
                 check.same(f"{where}: {name}", numbers[name], found[ours])
             for name in ("p50_us", "p90_us", "p99_us"):
                 for latency, ours in (("ttft", "ttft"), ("between_tokens", "between"), ("took", "took")):
-                    said = numbers[latency]
-                    check.same(f"{where}: {latency} {name}", said[name], found[f"{ours}_{name}"])
-                    check.same(f"{where}: {latency} with failures {name}", said["with_failures"][name],
+                    times = numbers[latency]
+                    check.same(f"{where}: {latency} {name}", times[name], found[f"{ours}_{name}"])
+                    check.same(f"{where}: {latency} with failures {name}", times["with_failures"][name],
                                found[f"{ours}_failing_{name}"])
                     # Three significant digits, and a value of the sample rather than one between two.
                     check.compared += 1
-                    if (said["histogram"][name] is None) != (said[name] is None):
+                    if (times["histogram"][name] is None) != (times[name] is None):
                         check.wrong.append(f"{where}: {latency}: histogram {name}")
 
     compared("rows", CELL, lambda one: one["cell"])

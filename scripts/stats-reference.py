@@ -39,6 +39,21 @@ POINTS = [
     [(3000, 168_000), (401, 41_000), (95, 24_800)],
 ]
 
+# Computed tokens and times of six conversations of four requests.
+X = np.array([[1000 + 37 * u, 210 + 11 * u * u, 400 - 20 * u, 90 + 5 * u] for u in range(6)], dtype=float)
+NOISE = np.array([[3, -9, 14, -2], [-7, 5, 1, 8], [12, 3, -6, -11], [0, 9, -4, 6], [-8, 2, 10, -5], [4, -12, 7, 1]])
+Y = 20000 + 50 * X + 100 * NOISE
+
+
+def robust(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least squares line and its covariance, robust to clusters (the rows)."""
+    design = np.stack([np.ones(x.size), x.ravel()], axis=1)
+    line, *_ = np.linalg.lstsq(design, y.ravel(), rcond=None)
+    residuals = (y.ravel() - design @ line).reshape(x.shape)
+    scores = np.stack([residuals.sum(axis=1), (x * residuals).sum(axis=1)], axis=1)
+    inverse = np.linalg.inv(design.T @ design)
+    return line, inverse @ (scores.T @ scores) @ inverse
+
 
 def bounds(values):
     return [float(value) for value in values]
@@ -134,6 +149,26 @@ def lines(random):
     }
 
 
+def band(random):
+    """The line of `X` and `Y`, and where it may lie at 500 computed tokens."""
+    line, _ = robust(X, Y)
+    picked = random.integers(0, len(X), size=(DRAWS, len(X)))
+    x, y = X[picked].reshape(DRAWS, -1), Y[picked].reshape(DRAWS, -1)
+    mean_x, mean_y = x.mean(axis=1), y.mean(axis=1)
+    slopes = ((x * y).mean(axis=1) - mean_x * mean_y) / ((x * x).mean(axis=1) - mean_x**2)
+    many, spread = robust(np.tile(X, (400, 1)), np.tile(Y, (400, 1)))
+    at = np.array([1, 500.0])
+    error, height_error = math.sqrt(spread[1, 1]), math.sqrt(at @ spread @ at)
+    return {
+        "intercept_and_slope": line.tolist(),
+        "slope": bounds(np.quantile(slopes, TAILS)),
+        "height_at_500": bounds(np.quantile(mean_y + slopes * (500 - mean_x), TAILS)),
+        "repeated": 400,
+        "slope_closed": [float(many[1] - Z * error), float(many[1] + Z * error)],
+        "height_closed": [float(many @ at - Z * height_error), float(many @ at + Z * height_error)],
+    }
+
+
 def main():
     random = np.random.default_rng(1)
     print(json.dumps({
@@ -142,6 +177,7 @@ def main():
         "with_failures": with_failures(),
         "ratios": ratios(random),
         "line": lines(random),
+        "band": band(random),
     }, indent=1))
 
 

@@ -2,7 +2,7 @@
 
 use super::cost::Buckets;
 use super::latency::Latency;
-use super::samples::{Billing, Sample, Samples};
+use super::samples::Sample;
 use super::stats::Interval;
 use super::sums::Sums;
 use crate::units::{Money, Share, Tokens};
@@ -151,32 +151,29 @@ pub struct Costs {
 /// after a wait that only the scenario's clock took are not among them.
 pub type Longest = HashMap<Arc<str>, u64>;
 
-/// What the numbers of any part of a run rest on.
-#[derive(Debug)]
-pub struct Basis<'a> {
-    /// Intervals are drawn with it.
-    pub seed: u64,
-    /// See [`Longest`].
-    pub longest: Longest,
-    pub(super) billing: &'a Billing,
-}
-
-impl<'a> Basis<'a> {
-    /// That of `samples`.
-    pub fn of(samples: &'a Samples, seed: u64) -> Self {
-        Self {
-            seed,
-            longest: samples.longest(),
-            billing: samples.billing(),
-        }
+/// Counts the requests of every conversation, answered or not.
+pub fn longest(samples: &[Sample]) -> Longest {
+    let mut requests: HashMap<u32, (&Arc<str>, u64)> = HashMap::new();
+    let first_tries = samples
+        .iter()
+        .filter(|sample| sample.place.2 == 1 && !sample.has("beyond_lifetime"));
+    for sample in first_tries {
+        let entry = requests.entry(sample.conversation_index);
+        entry.or_insert((&sample.cell.scenario, 0)).1 += 1;
     }
+    let mut longest = Longest::new();
+    for (scenario, requests) in requests.into_values() {
+        let most = longest.entry(Arc::clone(scenario)).or_default();
+        *most = requests.max(*most);
+    }
+    longest
 }
 
-/// The numbers of some samples of a run.
-pub fn figures(samples: &[&Sample], basis: &Basis<'_>) -> Figures {
+/// The numbers of `samples`, all of one run. Intervals are drawn with `seed`.
+pub fn figures(samples: &[&Sample], seed: u64, longest: &Longest) -> Figures {
     let mut sums = Sums::default();
     for sample in samples {
-        sums.add(sample, basis.billing);
+        sums.add(sample);
     }
-    sums.figures(basis)
+    sums.figures(seed, longest)
 }

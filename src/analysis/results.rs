@@ -2,7 +2,7 @@
 
 use super::difference::{Difference, differences};
 use super::evidence::{Evidence, evidence};
-use super::figures::{Basis, Figures, figures};
+use super::figures::{Figures, figures, longest};
 use super::fits::{Fit, fits};
 use super::parallel::map;
 use super::samples::{Cell, Sample, Samples};
@@ -154,7 +154,7 @@ impl Results {
         let order = Order::new(manifest);
         let list = samples.list();
         let seed = manifest.seed;
-        let basis = Basis::of(samples, seed);
+        let longest = longest(list);
         let cells = grouped(samples, |cell| cell.clone(), |cell| order.cell(cell));
         let totals = grouped(samples, |cell| TotalKey::from(cell), |key| order.total(key));
         let groups = grouped(
@@ -172,12 +172,12 @@ impl Results {
             configurations: configurations(manifest),
             rows: map(&cells, |(cell, samples)| SummaryRow {
                 cell: cell.clone(),
-                figures: figures(samples, &basis),
+                figures: figures(samples, seed, &longest),
             }),
             groups: map(&groups, |((group, key), samples)| GroupTotal {
                 group: Arc::clone(group),
                 key: key.clone(),
-                figures: figures(samples, &basis),
+                figures: figures(samples, seed, &longest),
             }),
             turns: map(&cells, |(cell, samples)| turns(cell, samples)).concat(),
             breaks: break_totals(list, &order),
@@ -186,7 +186,7 @@ impl Results {
             fits: fits(&totals, seed),
             totals: map(&totals, |(key, samples)| Total {
                 key: key.clone(),
-                figures: figures(samples, &basis),
+                figures: figures(samples, seed, &longest),
             }),
             warnings,
         }

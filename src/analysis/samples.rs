@@ -4,13 +4,12 @@
 //! prompts and raw usage are left behind.
 
 use super::cost::{Moment, buckets};
-use super::figures::Longest;
 use super::parallel::threads;
 use crate::chat::{Usage, UsageOrigin};
-use crate::record::lean::{LeanRecord, Name};
+use crate::record::lean::{LeanRecord, Name, Shortened};
 use crate::record::{
     BoundRecord, Break, Computed, ComputedTable, LineError, Manifest, Names, Outcome, Price,
-    ReadError, RequestRecord, Run, VersionedLine as _, files,
+    ReadError, RequestRecord, Run, files,
 };
 use crate::units::{Micros, Money, Tokens};
 use schemars::JsonSchema;
@@ -111,7 +110,7 @@ pub struct Sample {
     pub ttft: Option<Micros>,
     /// From sent to the end of the answer.
     pub took: Option<Micros>,
-    /// How much later than due it was sent.
+    /// How late the client itself was; see [`Stamps::lateness`](crate::record::Stamps::lateness).
     pub late: Micros,
     /// Flags of the record and of the analysis.
     pub flags: Arc<[Arc<str>]>,
@@ -119,6 +118,7 @@ pub struct Sample {
     pub events: Arc<[Arc<str>]>,
     /// Where its line begins in the file of records.
     pub offset: u64,
+    pub(super) price: Option<Arc<Priced>>,
     pub(super) cell_index: u32,
     pub(super) conversation_index: u32,
     /// Tokens of the conversation's previous answered prompt; 0 where there is none.
@@ -127,7 +127,8 @@ pub struct Sample {
 
 impl Sample {
     /// Whether shares may be computed from it: answered, with a count that the
-    /// server reported, and on a cache in the state that the scenario asks for.
+    /// server reported, in a conversation that began on a known cache, and on a
+    /// cache in the state that the scenario asks for.
     pub fn counted(&self) -> Option<(Tokens, Tokens)> {
         self.reported().filter(|_| !self.is_set_apart())
     }
@@ -172,6 +173,12 @@ impl Sample {
         self.usage().written()
     }
 
+    /// The price of its target, and the moment at which it is billed.
+    pub fn priced(&self) -> Option<(&Price, Moment)> {
+        let priced = self.price.as_ref()?;
+        Some((&priced.price, priced.moment(self.sent)))
+    }
+
     /// Its counts as the server said them.
     pub fn usage(&self) -> Usage {
         Usage {
@@ -187,15 +194,26 @@ impl Sample {
     }
 }
 
-/// What requests of a target cost, and when its run was made.
+/// What requests of each target cost.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Billing(HashMap<Arc<str>, Priced>);
+struct Billing(HashMap<Arc<str>, Arc<Priced>>);
 
+/// What requests of a target cost, and when its run was made.
 #[derive(Clone, Debug)]
-struct Priced {
+pub(super) struct Priced {
     price: Price,
     kept_ms: Option<u64>,
     started_ms: i64,
+}
+
+impl Priced {
+    fn moment(&self, sent: Option<Micros>) -> Moment {
+        let after = sent.and_then(|sent| i64::try_from(sent.0 / 1_000).ok());
+        Moment {
+            at_ms: after.map(|after| self.started_ms.saturating_add(after)),
+            kept_ms: self.kept_ms,
+        }
+    }
 }
 
 impl Billing {
@@ -210,19 +228,8 @@ impl Billing {
                 started_ms: manifest.started.epoch_ms(),
             };
             let name = Arc::from(&*labelled(label, &target.name));
-            self.0.insert(name, priced);
+            self.0.insert(name, Arc::new(priced));
         }
-    }
-
-    /// The price of a target's requests, and the moment of one sent at `sent`.
-    pub(super) fn of(&self, target: &str, sent: Option<Micros>) -> Option<(&Price, Moment)> {
-        let priced = self.0.get(target)?;
-        let after = sent.and_then(|sent| i64::try_from(sent.0 / 1_000).ok());
-        let moment = Moment {
-            at_ms: after.map(|after| priced.started_ms.saturating_add(after)),
-            kept_ms: priced.kept_ms,
-        };
-        Some((&priced.price, moment))
     }
 }
 
@@ -253,27 +260,6 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// What the request cost: by the target's price, and where that has none
-    /// what was billed when the run was made.
-    fn cost(&self, record: &LeanRecord<'_>, computed: Option<&Computed>) -> Option<Money> {
-        let billed = || computed.and_then(|computed| computed.cost);
-        let Some((price, moment)) = self.billing.of(&record.target, record.stamps.sent_us) else {
-            return billed();
-        };
-        let usage = &record.usage;
-        let usage = Usage {
-            total: usage.total,
-            read: usage.read,
-            write: usage.write,
-            write_long: usage.write_long,
-            output: usage.output,
-            reasoning: usage.reasoning,
-            origin: usage.origin,
-            raw: None,
-        };
-        buckets(price, &usage, moment).map(|buckets| buckets.sum())
-    }
-
     /// The sample of a record whose line begins at `offset`.
     fn sample(
         &mut self,
@@ -283,11 +269,12 @@ impl<'a> Maker<'a> {
     ) -> Sample {
         let usage = &record.usage;
         let stamps = &record.stamps;
+        let price = self.billing.0.get(&*record.target);
         let since_sent = |stamp: Option<Micros>| {
             let passed = stamp?.0.checked_sub(stamps.sent_us?.0);
             passed.map(Micros)
         };
-        Sample {
+        let mut sample = Sample {
             conversation: self.names.rare(&record.conversation),
             repeat: record.repeat,
             place: (record.turn, record.request, record.attempt),
@@ -300,16 +287,13 @@ impl<'a> Maker<'a> {
             output: usage.output,
             eligible: computed.and_then(|computed| computed.eligible),
             bound: computed.and_then(|computed| computed.bound),
-            cost: self.cost(record, computed),
+            cost: None,
+            price: price.map(Arc::clone),
             broke: computed.and_then(|computed| computed.broke.clone()),
             sent: stamps.sent_us,
             ttft: since_sent(stamps.first_text_us),
             took: since_sent(stamps.done_us),
-            late: Micros(
-                stamps
-                    .sent_us
-                    .map_or(0, |sent| sent.0.saturating_sub(stamps.due_us.0)),
-            ),
+            late: stamps.lateness().unwrap_or_default(),
             flags: self.flags(record, computed),
             events: self
                 .names
@@ -319,7 +303,15 @@ impl<'a> Maker<'a> {
             cell_index: 0,
             conversation_index: 0,
             previous: 0,
-        }
+        };
+        // By the target's price; where that has none, what was billed in the run.
+        sample.cost = match sample.priced() {
+            Some((price, moment)) => {
+                buckets(price, &sample.usage(), moment).map(|buckets| buckets.sum())
+            }
+            None => computed.and_then(|computed| computed.cost),
+        };
+        sample
     }
 
     /// Flags of the record, then those that the analysis adds.
@@ -423,9 +415,9 @@ impl Samples {
         let mut failed = None;
         let torn = run.request_blocks()?.each(
             threads(),
-            || Maker::new(&billing),
-            |maker, piece: &mut (Vec<Sample>, T), line| {
-                let mut record = LeanRecord::of(line.bytes)?;
+            || (Maker::new(&billing), Shortened::default()),
+            |(maker, short), piece: &mut (Vec<Sample>, T), line| {
+                let mut record = short.record(line.bytes)?;
                 let place = (record.turn, record.request, record.attempt);
                 let found = computed.get(&record.conversation, place);
                 record.label(label);
@@ -514,30 +506,9 @@ impl Samples {
         &self.cells
     }
 
-    /// See [`Longest`].
-    pub(super) fn longest(&self) -> Longest {
-        let mut requests = vec![0_u64; self.conversations.len()];
-        let mut longest = Longest::new();
-        for sample in &self.list {
-            if sample.place.2 == 1 && !sample.has("beyond_lifetime") {
-                requests[sample.conversation_index as usize] += 1;
-            }
-        }
-        let mut done = vec![false; requests.len()];
-        for sample in &self.list {
-            let at = sample.conversation_index as usize;
-            if !std::mem::replace(&mut done[at], true) {
-                let most = longest
-                    .entry(Arc::clone(&sample.cell.scenario))
-                    .or_default();
-                *most = requests[at].max(*most);
-            }
-        }
-        longest
-    }
-
-    pub(super) fn billing(&self) -> &Billing {
-        &self.billing
+    /// Targets that have prices.
+    pub(super) fn priced_targets(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.billing.0.keys()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The sums that the numbers of a row are made of.
 
 use super::cost::{Buckets, bill_best, bill_range, buckets, uncached_at};
-use super::figures::{Apart, Basis, Costs, Figures, Reuse, Writes};
+use super::figures::{Apart, Costs, Figures, Longest, Reuse, Writes};
 use super::latency::latency;
-use super::samples::{Billing, Sample};
+use super::samples::Sample;
 use super::stats::{Ratio, ratio_interval};
 use crate::record::Outcome;
 use crate::units::{Money, Share, Tokens};
@@ -123,7 +123,7 @@ impl<T: Sum> Known<T> {
 }
 
 impl Sums {
-    pub(super) fn add(&mut self, sample: &Sample, billing: &Billing) {
+    pub(super) fn add(&mut self, sample: &Sample) {
         self.first_attempts += u64::from(sample.place.2 == 1);
         if sample.outcome != Outcome::Ok {
             return;
@@ -134,10 +134,9 @@ impl Sums {
             self.breaks += 1;
             self.lost.add(broke.lost);
         }
-        let price = billing.of(&sample.cell.target, sample.sent);
         match (sample.counted(), sample.reported()) {
             (Some((total, read)), _) => {
-                let bills = Bill::of(sample, price);
+                let bills = Bill::of(sample);
                 self.range.add(bills.cost.map(|cost| (cost, cost)));
                 self.count(sample, total, read, &bills);
             }
@@ -150,7 +149,7 @@ impl Sums {
                 apart.requests += 1;
                 apart.tokens = apart.tokens + Share { part, whole };
             }
-            (None, None) => self.range.add(price.and_then(|(price, moment)| {
+            (None, None) => self.range.add(sample.priced().and_then(|(price, moment)| {
                 bill_range(price, &sample.usage(), sample.bound, moment)
             })),
         }
@@ -199,7 +198,7 @@ impl Sums {
         unit.best.add(bill.best);
     }
 
-    pub(super) fn figures(mut self, basis: &Basis<'_>) -> Figures {
+    pub(super) fn figures(mut self, seed: u64, longest: &Longest) -> Figures {
         let requests = self.first_attempts.max(self.answered);
         let failed = requests - self.answered;
         let apart = self.beyond_lifetime.requests + self.contaminated.requests;
@@ -214,7 +213,7 @@ impl Sums {
             lost: self.lost.0,
             beyond_lifetime: self.beyond_lifetime,
             contaminated: self.contaminated,
-            costs: self.costs(basis),
+            costs: self.costs(longest),
             ..self
                 .times
                 .figures(usize::try_from(failed).unwrap_or(usize::MAX))
@@ -222,16 +221,16 @@ impl Sums {
         if self.counted == 0 {
             return base;
         }
-        self.shares(base, basis)
+        self.shares(base, seed, longest)
     }
 
-    fn shares(&self, base: Figures, basis: &Basis<'_>) -> Figures {
+    fn shares(&self, base: Figures, seed: u64, longest: &Longest) -> Figures {
         let (total, read) = (self.all.whole, self.all.part);
         let of = |part: Tokens, whole: Tokens| Share { part, whole }.fraction();
         let bound = self.bounds.0;
         let after_first = self.after_first.whole;
         let computed = self
-            .whole(basis)
+            .whole(longest)
             .map(|unit| unit.sums.whole - unit.sums.part);
         Figures {
             total: Some(total),
@@ -242,7 +241,7 @@ impl Sums {
             eligible: self.eligible.0,
             bound,
             cached_share: self.all.fraction(),
-            cached_interval: ratio_interval(&self.units(), basis.seed),
+            cached_interval: ratio_interval(&self.units(), seed),
             cached_share_after_first: self.after_first.fraction(),
             achievable_share: bound.and_then(|bound| of(bound, total)),
             achievable_share_after_first: self
@@ -264,13 +263,13 @@ impl Sums {
         }
     }
 
-    fn costs(&self, basis: &Basis<'_>) -> Costs {
+    fn costs(&self, longest: &Longest) -> Costs {
         let missing = self.answered > self.counted;
         let range = self.range.0.filter(|_| missing);
         let any = self.counted > 0;
         let each = |of: fn(&Conversation) -> Known<Money>| {
             let (mut sum, mut n) = (Known::<Money>::default(), 0_i128);
-            for unit in self.whole(basis) {
+            for unit in self.whole(longest) {
                 sum.add(of(unit).0);
                 n += 1;
             }
@@ -289,9 +288,9 @@ impl Sums {
 
     /// Conversations that have as many counts as the longest of their scenario
     /// has requests: one that failed or ended half way must not look cheap.
-    fn whole<'s>(&'s self, basis: &'s Basis<'_>) -> impl Iterator<Item = &'s Conversation> {
+    fn whole<'s>(&'s self, longest: &'s Longest) -> impl Iterator<Item = &'s Conversation> {
         self.conversations.values().filter(|unit| {
-            let requests = basis.longest.get(&unit.scenario);
+            let requests = longest.get(&unit.scenario);
             unit.counted >= requests.copied().unwrap_or_default()
         })
     }
@@ -321,8 +320,9 @@ struct Bill {
 }
 
 impl Bill {
-    fn of(sample: &Sample, price: Option<(&crate::record::Price, super::cost::Moment)>) -> Self {
+    fn of(sample: &Sample) -> Self {
         let usage = sample.usage();
+        let price = sample.priced();
         let priced = price.as_ref();
         Self {
             cost: sample.cost,

@@ -21,7 +21,9 @@ const BLOCK: usize = 1 << 20;
 /// Whole lines of a file.
 #[derive(Debug, Default)]
 pub struct Block {
+    /// Of these, `length` are the block's; the rest is room for the next one.
     bytes: Vec<u8>,
+    length: usize,
     /// Where the block begins in its file.
     offset: u64,
 }
@@ -49,7 +51,7 @@ impl Line<'_> {
 impl Block {
     /// Its lines.
     fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        let mut rest = self.bytes.as_slice();
+        let mut rest = self.bytes.get(..self.length).unwrap_or_default();
         let mut offset = self.offset;
         std::iter::from_fn(move || {
             let all = rest;
@@ -93,26 +95,31 @@ impl Blocks {
         })
     }
 
-    /// The next block, and its place among them.
-    fn next(&mut self) -> io::Result<Option<(usize, Block)>> {
-        let mut bytes = Vec::with_capacity(BLOCK + self.rest.len());
-        bytes.append(&mut self.rest);
-        let mut searched = 0;
+    /// The next block, and its place among them. Its bytes are put into `bytes`,
+    /// so that a thread touches no new memory for each block.
+    fn next(&mut self, mut bytes: Vec<u8>) -> io::Result<Option<(usize, Block)>> {
+        let (mut filled, mut searched) = (self.rest.len(), 0);
+        room(&mut bytes, filled + BLOCK);
+        bytes[..filled].copy_from_slice(&self.rest);
+        self.rest.clear();
         let end = loop {
-            let read = (&self.file).take(BLOCK as u64).read_to_end(&mut bytes)?;
-            let fresh = bytes.get(searched..).unwrap_or_default();
+            let read = filled_from(&mut self.file, &mut bytes[filled..])?;
+            filled += read;
+            let fresh = &bytes[searched..filled];
             if let Some(at) = fresh.iter().rposition(|&byte| byte == b'\n') {
                 break searched + at + 1;
             }
-            searched = bytes.len();
+            searched = filled;
             if read == 0 || searched as u64 > LINE_LIMIT {
                 self.ended = true;
                 break 0;
             }
+            room(&mut bytes, filled + BLOCK);
         };
-        self.rest = bytes.split_off(end);
+        self.rest.extend_from_slice(&bytes[end..filled]);
         let block = Block {
             offset: self.offset,
+            length: end,
             bytes,
         };
         self.offset += end as u64;
@@ -145,9 +152,13 @@ impl Blocks {
                 let made = made.clone();
                 let (shared, start, of_line) = (&shared, &start, &of_line);
                 scope.spawn(move || {
-                    let mut kept = start();
-                    while let Some((number, block)) = claimed(shared) {
-                        let one = block.map(|block| made_of(&block, &mut kept, of_line));
+                    let (mut kept, mut spare) = (start(), Vec::new());
+                    while let Some((number, block)) = claimed(shared, std::mem::take(&mut spare)) {
+                        let one = block.map(|block| {
+                            let piece = made_of(&block, &mut kept, of_line);
+                            spare = block.bytes;
+                            piece
+                        });
                         let stop = one.as_ref().map_or(true, |one| one.failed.is_some());
                         if made.send((number, one)).is_err() || stop {
                             break;
@@ -194,13 +205,34 @@ struct Piece<T> {
     failed: Option<LineError>,
 }
 
+/// Makes `bytes` at least so long.
+fn room(bytes: &mut Vec<u8>, length: usize) {
+    if bytes.len() < length {
+        bytes.resize(length, 0);
+    }
+}
+
+/// Reads until `bytes` is full or the file ends, and gives how much that was.
+fn filled_from(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
 /// The next block of the file; an error is the last one.
-fn claimed(shared: &Mutex<Blocks>) -> Option<(usize, io::Result<Block>)> {
+fn claimed(shared: &Mutex<Blocks>, spare: Vec<u8>) -> Option<(usize, io::Result<Block>)> {
     let mut blocks = shared.lock().unwrap_or_else(PoisonError::into_inner);
     if blocks.ended {
         return None;
     }
-    match blocks.next() {
+    match blocks.next(spare) {
         Ok(found) => found.map(|(number, block)| (number, Ok(block))),
         Err(error) => {
             blocks.ended = true;

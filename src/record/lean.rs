@@ -5,10 +5,11 @@
 //! seconds, and none is ever whole in memory.
 
 use super::BoundRecord;
-use super::lines::{Versioned, VersionedLine};
+use super::lines::{LineError, Versioned, VersionedLine};
 use super::request::{Break, EventLabel, Outcome, RECORD_VERSION, RequestRecord, Stamps};
 use crate::chat::{Digest, UsageOrigin};
 use crate::units::{Bytes, Money, Tokens};
+use memchr::memmem;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, Visitor};
 use std::borrow::Cow;
@@ -136,6 +137,8 @@ pub struct LeanRecord<'a> {
     _salt: IgnoredAny,
     #[serde(rename = "nonce")]
     _nonce: IgnoredAny,
+    #[serde(default, rename = "epoch")]
+    _epoch: IgnoredAny,
     #[serde(rename = "scenario_ms")]
     _scenario_ms: i64,
     #[serde(rename = "prompt")]
@@ -205,6 +208,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
             bytes_sent: record.bytes_sent,
             _salt: IgnoredAny,
             _nonce: IgnoredAny,
+            _epoch: IgnoredAny,
             _scenario_ms: record.scenario_ms,
             _prompt: IgnoredAny,
             _output_sha256: IgnoredAny,
@@ -273,6 +277,38 @@ pub struct LeanSpan {
     _tokens: IgnoredAny,
     #[serde(default, rename = "text")]
     _text: IgnoredAny,
+}
+
+/// A line without its prompt, which is most of it.
+///
+/// The prompt's key and the one behind it stand in a line only once as bytes:
+/// within a text their quotes would be escaped. Where a line is built otherwise,
+/// or is broken, it is read whole. What stands in the prompt is not looked at.
+#[derive(Debug, Default)]
+pub struct Shortened(Vec<u8>);
+
+impl Shortened {
+    /// The record of a line.
+    ///
+    /// # Errors
+    ///
+    /// [`LineError`] where it is none, or a newer one.
+    pub fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<LeanRecord<'a>, LineError> {
+        const PROMPT: &[u8] = b",\"prompt\":[";
+        const BEHIND: &[u8] = b"],\"output_sha256\":";
+        let from = memmem::find(line, PROMPT);
+        let to = memmem::rfind(line, BEHIND);
+        if let Some((from, to)) = from.zip(to).filter(|(from, to)| from < to) {
+            self.0.clear();
+            self.0.extend_from_slice(&line[..from + PROMPT.len()]);
+            self.0.extend_from_slice(&line[to..]);
+            let short: Result<LeanRecord<'_>, _> = serde_json::from_slice(&self.0);
+            if let Ok(record) = short {
+                return Ok(record);
+            }
+        }
+        LeanRecord::of(line)
+    }
 }
 
 impl<'a> VersionedLine<'a> for LeanRecord<'a> {

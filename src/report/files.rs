@@ -6,7 +6,7 @@
 
 use super::detail::Detail;
 use super::excerpts::excerpts;
-use super::figures::figures;
+use super::figures::{Figures, figures};
 use super::html::{Download, HtmlError, Picture, html};
 use super::page::{Shown, page};
 use super::read::{Read, labels, together};
@@ -14,6 +14,7 @@ use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
 use crate::analysis::Results;
 use crate::analysis::bounds::{Inputs, bounds};
+use crate::analysis::points::Points;
 use crate::analysis::prices::Catalogue;
 use crate::cache::ModelError;
 use crate::chart::ChartError;
@@ -83,11 +84,14 @@ pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Rebuil
         Some(computed) => Detail::read(run, &read.samples, &all, computed)?,
         None => Detail::default(),
     };
+    let points = Points::of(&read.samples);
     drop((read.samples, read.computed));
+    let Figures { drawn, left_out } = figures(&results, &detail, &points);
     let shown = Shown {
         breaks: excerpts(&results, &all, &detail),
         textless: detail.textless,
-        pictures: figures(&results, &detail),
+        pictures: drawn,
+        left_out,
         downloads: Vec::new(),
     };
     out.report(&results, &run.manifest, shown)?;
@@ -125,10 +129,13 @@ pub fn side_by_side(
     let manifest = together(&runs);
     let results = Results::new(&manifest, &read.samples, read.warnings);
     if let Some(out) = folder {
+        let points = Points::of(&read.samples);
+        let Figures { drawn, left_out } = figures(&results, &Detail::default(), &points);
         let shown = Shown {
             breaks: (Vec::new(), 0),
             textless: false,
-            pictures: figures(&results, &Detail::default()),
+            pictures: drawn,
+            left_out,
             downloads: Vec::new(),
         };
         out.report(&results, &manifest, shown)?;
@@ -161,6 +168,8 @@ fn price_again(manifest: &mut Manifest, catalogue: &Catalogue) {
 /// [`ModelError`] where the manifest names a cache model that is none.
 pub fn computed_bounds(contents: &RunContents) -> Result<Vec<BoundRecord>, ModelError> {
     let known: HashSet<_> = contents.bounds.iter().map(BoundRecord::key).collect();
+    let sent = contents.requests.iter().chain(&contents.aside);
+    let sent: Vec<RequestRecord> = sent.cloned().collect();
     let mut found = contents.bounds.clone();
     for target in &contents.manifest.targets {
         let lacks =
@@ -171,7 +180,7 @@ pub fn computed_bounds(contents: &RunContents) -> Result<Vec<BoundRecord>, Model
         let encoder: Option<SharedEncoder> = target.simulated.then(embedded);
         let all = bounds(&Inputs {
             target,
-            records: &contents.requests,
+            records: &sent,
             spans: &contents.spans,
             encoder: encoder.as_ref(),
         })?;

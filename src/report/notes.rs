@@ -1,7 +1,7 @@
 //! What a reader must know before trusting a number.
 
 use super::words::{count, dollars, percent, tokens};
-use crate::analysis::{Evidence, Results};
+use crate::analysis::{Evidence, Results, Total};
 use crate::record::Ending;
 use crate::units::Share;
 
@@ -18,6 +18,8 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         Some(Ending::Interrupted) => {
             notes.push("the run was interrupted: these are the requests until then".to_owned());
         }
+        Some(Ending::Partial(why)) => notes.push(format!("a part of the run ended early: {why}")),
+        Some(Ending::Limited(why)) => notes.push(format!("the run ended at its limit: {why}")),
         Some(Ending::Failed(why)) => notes.push(format!("the run ended early: {why}")),
         None => notes.push("the run has not ended, or was killed".to_owned()),
     }
@@ -66,17 +68,19 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
-/// Between what the bill lies where counts are missing.
-fn ranges(results: &Results) -> impl Iterator<Item = String> {
-    results.totals.iter().filter_map(|total| {
+/// Between what bills lie where counts are missing.
+fn ranges(results: &Results) -> Option<String> {
+    let range = |total: &Total| {
         let costs = &total.figures.costs;
         let (least, most) = costs.least.zip(costs.most)?;
-        Some(format!(
-            "{}: all answers together cost between {} and {}, since some have no count",
-            total.key.configuration,
-            dollars(Some(least)),
-            dollars(Some(most)),
-        ))
+        let name = &total.key.configuration;
+        let (least, most) = (dollars(Some(least)), dollars(Some(most)));
+        Some(format!("{name} {least} to {most}"))
+    };
+    let ranges: Vec<String> = results.totals.iter().filter_map(range).collect();
+    (!ranges.is_empty()).then(|| {
+        let ranges = ranges.join(", ");
+        format!("some answers have no count, so that all answers together cost: {ranges}")
     })
 }
 
@@ -112,8 +116,8 @@ fn counts(found: &Evidence) -> impl Iterator<Item = String> {
         (
             found.contaminated,
             answered,
-            "that began a conversation on a cache that was not empty (contaminated): left out of \
-             shares, and their conversations of every number per conversation",
+            "of a conversation that began on a cache that was not empty (contaminated): the whole \
+             conversation is left out of shares, and of every number per conversation",
         ),
         (
             found.above_bound,
@@ -140,6 +144,11 @@ fn counts(found: &Evidence) -> impl Iterator<Item = String> {
             found.after_failure,
             sent,
             "that came after a failed turn of the same conversation",
+        ),
+        (
+            found.idle_cut,
+            sent,
+            "behind a rest that was cut short: the scenario's time has passed, the server's has not",
         ),
         (found.retried, sent, "sent again after a failure"),
         (found.late, sent, "sent more than 10 ms late"),

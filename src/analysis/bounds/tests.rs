@@ -349,6 +349,15 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
         "after idle nothing may be left"
     );
 
+    records[1].flags = vec![Arc::from(crate::record::IDLE_CUT)];
+    let found = play(&target, &records, &spans);
+    assert_eq!(
+        found[1].flags.join(" "),
+        "beyond_lifetime",
+        "a rest that was cut short is a wait"
+    );
+
+    records[1].flags.clear();
     records[1].scenario_ms = records[0].scenario_ms + 299_000;
     let found = play(&target, &records, &spans);
     assert_eq!(pair(&found[1]).1, Some(12));

@@ -17,7 +17,7 @@ pub(super) fn costs(results: &Results) -> Option<Table> {
     };
     rows.iter().any(priced).then(|| {
         let note = "Every token is billed in one bucket; a write at its whole price, of which the \
-                    premium is what it costs above plain input. `Best possible` is the bill had \
+                    premium is what it costs above plain input. The best possible bill is the one had \
                     the cache returned all of every bound. A range stands where counts are \
                     missing: the least and the most that all answers can have cost.";
         table(("costs", "Cost", note), &cost_columns(), PLACES, &rows)
