@@ -9,13 +9,14 @@
 //! scenario waits); where a text that matters is not known there is no bound,
 //! never a lower one; a count above its bound is flagged, never clipped.
 
+mod reported;
 mod together;
 
 use super::breaks::{Breaks, Place, cause};
 use super::cost::bill;
 use super::flags;
 use super::render::{Encoded, Renderer};
-use crate::cache::{Cache, Handle, Model, ModelError, Query};
+use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
 use crate::record::request::RECORD_VERSION;
 use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
 use crate::tokens::SharedEncoder;
@@ -34,7 +35,8 @@ pub struct Inputs<'a> {
     pub records: &'a [RequestRecord],
     /// Texts of their spans and answers.
     pub spans: &'a SpanStore,
-    /// Counts their tokens; without it there are breaks, but no bounds.
+    /// Counts their tokens; without it there are breaks, and bounds only where the
+    /// server's own counts give them.
     pub encoder: Option<&'a SharedEncoder>,
 }
 
@@ -103,6 +105,9 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
             ..blank(record, inputs)
         });
     }
+    let fresh = noted.iter().map(|(_, fresh)| *fresh);
+    let model = caches.model.as_ref();
+    reported::fill(&mut found, &records, fresh, model, caches.lifetime);
     // Last, since a request in flight beside a later one has its bound lifted by that.
     let mut reads = HashMap::new();
     for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
@@ -283,6 +288,7 @@ impl Caches {
             markers: &[],
             salt: record.salt.as_deref(),
             at_ms: record.scenario_ms,
+            wishes: Wishes::default(),
         });
         let done = record.stamps.done_us.unwrap_or(sent).max(sent);
         let ended = (admitted.handle, renderer.output(record));

@@ -143,6 +143,18 @@ pub fn uncached_at(price: &Price, usage: &Usage, moment: Moment) -> Option<Money
     Some(tier.input * total + tier.output * output)
 }
 
+/// What it would have saved to read `tokens` of a prompt from the cache that were
+/// computed: written where the server says that it wrote, else plain.
+///
+/// `None` where a count or a price that it takes is not known.
+pub fn saved_by_reading(price: &Price, usage: &Usage, tokens: Tokens) -> Option<Money> {
+    let tier = tier(price, Moment::default(), usage.total?)?;
+    let wrote = usage.written().is_some_and(|written| written > Tokens(0));
+    let paid = tier.write.filter(|_| wrote).unwrap_or(tier.input);
+    let read = tier.read? * tokens;
+    Some(Money((paid * tokens).0 - read.0))
+}
+
 /// What it would have cost had the cache returned all of `bound`. Of what is
 /// left as much is written as the server said, as far as there is so much.
 ///

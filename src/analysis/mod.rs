@@ -4,8 +4,10 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+pub mod advice;
 pub mod bounds;
 pub mod breaks;
+pub mod compare;
 pub mod cost;
 mod difference;
 mod evidence;
@@ -30,7 +32,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use difference::{Difference, Estimate};
-pub use evidence::{Evidence, LATE_ABOVE, evidence};
+pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
 pub use figures::{Apart, Costs, Figures, Longest, Reuse, Writes, figures, longest};
 pub use fits::Fit;
 pub use latency::{Latency, Quantiles, WithFailures};

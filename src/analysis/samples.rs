@@ -112,6 +112,9 @@ pub struct Sample {
     pub took: Option<Micros>,
     /// How late the client itself was; see [`Stamps::lateness`](crate::record::Stamps::lateness).
     pub late: Micros,
+    /// The same where the record says when the request was ready, so that connecting is no
+    /// part of it.
+    pub own_late: Option<Micros>,
     /// Flags of the record and of the analysis.
     pub flags: Arc<[Arc<str>]>,
     /// Steps since the previous turn.
@@ -294,6 +297,7 @@ impl<'a> Maker<'a> {
             ttft: since_sent(stamps.first_text_us),
             took: since_sent(stamps.done_us),
             late: stamps.lateness().unwrap_or_default(),
+            own_late: stamps.ready_us.and_then(|_| stamps.lateness()),
             flags: self.flags(record, computed),
             events: self
                 .names

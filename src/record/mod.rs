@@ -17,6 +17,7 @@ pub mod files;
 pub mod lean;
 pub mod ledger;
 mod lines;
+pub mod load;
 mod lock;
 pub mod manifest;
 pub mod merge;

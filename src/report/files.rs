@@ -8,6 +8,7 @@ use super::detail::Detail;
 use super::excerpts::excerpts;
 use super::figures::{Figures, figures};
 use super::html::{Download, HtmlError, Picture, html};
+use super::ledger;
 use super::page::{Shown, page};
 use super::read::{Read, labels, together};
 use super::scenes::scenes;
@@ -74,11 +75,14 @@ pub enum RebuildError {
 /// [`RebuildError`]; the records stay as they are.
 pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, RebuildError> {
     let run = opened(dir, prices)?;
+    let lines = run.ledger()?;
     let out = Folder(dir);
     let runs = [(run, None)];
     let read = Read::of(&runs, Some(&out))?;
     let [(run, _)] = &runs;
-    let results = Results::new(&run.manifest, &read.samples, read.warnings);
+    let mut warnings = read.warnings;
+    warnings.extend(ledger::notes(&run.manifest, &lines));
+    let results = Results::new(&run.manifest, &read.samples, warnings);
     let all = scenes(&results);
     let detail = match read.computed.first() {
         Some(computed) => Detail::read(run, &read.samples, &all, computed)?,

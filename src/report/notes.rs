@@ -1,7 +1,7 @@
 //! What a reader must know before trusting a number.
 
 use super::words::{count, dollars, percent, tokens};
-use crate::analysis::{Evidence, Results, Total};
+use crate::analysis::{Evidence, LateCell, Results, Total};
 use crate::record::Ending;
 use crate::units::Share;
 
@@ -39,6 +39,12 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(counts(found));
+    if !found.contradictory_at.is_empty() {
+        let named = found.contradictory_at.join(", ");
+        notes.push(format!(
+            "counts that cannot be, kept raw in the records: {named}"
+        ));
+    }
     notes.extend(ranges(results));
     if found.beyond_lifetime > 0 {
         let (total, read) = found.beyond_lifetime_tokens;
@@ -57,6 +63,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             percent(share.fraction()),
         ));
     }
+    notes.extend(late(&found.late_cells));
     if found.asked > 0 {
         notes.push(format!(
             "{} of {} held the words that the scenario expects",
@@ -82,6 +89,29 @@ fn ranges(results: &Results) -> Option<String> {
         let ranges = ranges.join(", ");
         format!("some answers have no count, so that all answers together cost: {ranges}")
     })
+}
+
+/// At most so many late cells are named.
+const NAMED: usize = 3;
+
+fn late(cells: &[LateCell]) -> Option<String> {
+    let worst = cells.iter().map(|cell| cell.late_p99).max()?;
+    let mut names: Vec<String> = cells
+        .iter()
+        .take(NAMED)
+        .map(|LateCell { cell, .. }| {
+            format!("{}/{} {}", cell.scenario, cell.configuration, cell.load)
+        })
+        .collect();
+    if cells.len() > NAMED {
+        names.push(format!("{} more", cells.len() - NAMED));
+    }
+    Some(format!(
+        "{} late: the client itself sent up to {worst} after a request was due (p99), more than 1 % \
+         of the median time to first token or more than 1 ms: {}",
+        count(cells.len() as u64, "cell"),
+        names.join(", ")
+    ))
 }
 
 fn sent(number: u64) -> String {

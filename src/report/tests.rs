@@ -175,6 +175,7 @@ fn what_was_left_out_is_said() {
         "! the run was interrupted",
         "! 1 of 18 attempts failed (5.6 %): http_429 1",
         "! 1 request (5.9 %) with a count that cannot be",
+        "! counts that cannot be, kept raw in the records: ",
         "! the last line of `requests.jsonl` was cut off",
     ] {
         let flat = text.replace('\n', " ");

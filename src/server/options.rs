@@ -2,6 +2,7 @@
 
 use super::faults::Faults;
 use super::profile::{PROFILES, Profile};
+use super::template::Template;
 use crate::cache::Model;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -94,6 +95,11 @@ pub struct Options {
     pub context: Option<usize>,
     /// Tokens after which an answer ends by itself, its stop token included.
     pub reply_tokens: u32,
+    /// What the chat template does.
+    pub template: Template,
+    /// How long after an answer its entries can be read. Engines that share what is
+    /// being computed share it at once all the same.
+    pub visible_after: Duration,
 }
 
 impl Default for Options {
@@ -113,6 +119,8 @@ impl Default for Options {
             lifetime: None,
             context: None,
             reply_tokens: 256,
+            template: Template::Plain,
+            visible_after: Duration::ZERO,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
 use crate::conversation::Nonce;
 use crate::load::{self, Cell, Engine, Isolate, Order, StartState, Target};
+use crate::scenario::pace::Level;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -123,7 +124,8 @@ pub(super) async fn resets(planned: &Planned, places: &[Place]) -> Result<(), Fa
 }
 
 fn can_be_emptied(planned: &Planned) -> Result<(), Failure> {
-    let at_once = planned.sessions.iter().any(|&sessions| sessions > 1);
+    let one = |level: &Level| matches!(level, Level::Sessions(1));
+    let at_once = planned.load.levels.iter().any(|of| !one(&of.level));
     let refused = match planned.isolate {
         Isolate::Conversation if at_once => {
             "conversations at once cannot each begin on a cache that was just emptied"

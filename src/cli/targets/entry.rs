@@ -158,7 +158,8 @@ impl Entry {
                 self.body.entry(*name).or_insert(value);
             }
         }
-        if let (Pin::Open, Some(affinity)) = (&self.affinity, preset.affinity) {
+        let affinity = preset.affinity_in(self.dialect.name());
+        if let (Pin::Open, Some(affinity)) = (&self.affinity, affinity) {
             self.affinity = Pin::By(owned(affinity));
         }
         self.tolerance.get_or_insert(preset.tolerance);
