@@ -110,13 +110,19 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     let model = caches.model.as_ref();
     reported::fill(&mut found, &records, fresh, model, caches.lifetime);
     // Last, since a request in flight beside a later one has its bound lifted by that.
+    let mut reads = HashMap::new();
     for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
-        let model = caches.model.as_ref();
-        let start = flags::Start {
+        let known = flags::Known {
+            model: caches.model.as_ref(),
+            beyond_lifetime: beyond,
             isolated: is_isolated(record),
             fresh,
+            before: reads.get(&record.conversation).copied(),
         };
-        bound.flags = flags::of(record, bound, inputs.target, model, beyond, start);
+        bound.flags = flags::of(record, bound, inputs.target, &known);
+        if let Some(read) = flags::read(record) {
+            reads.insert(&record.conversation, read);
+        }
     }
     let mut aside = records.iter().map(|record| record.is_aside());
     found.retain(|_| !aside.next().unwrap_or(false));
@@ -169,11 +175,16 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
 
 /// Whether a request can have left something in the cache: it may have reached
 /// the engine, whatever became of its answer. A bound is an upper one.
+///
+/// A server that refuses for want of room, with 503 or 529, has not begun.
 pub fn may_be_held(record: &RequestRecord) -> bool {
     record.stamps.sent_us.is_some()
         && match record.outcome {
+            Outcome::Http5xx => {
+                let refused = matches!(record.status, Some(503 | 529));
+                !refused || record.stamps.first_event_us.is_some()
+            }
             Outcome::Ok
-            | Outcome::Http5xx
             | Outcome::Timeout
             | Outcome::Reset
             | Outcome::Cut

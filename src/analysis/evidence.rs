@@ -5,8 +5,9 @@ use super::stats::quantile;
 use crate::chat::UsageOrigin;
 use crate::record::{IDLE_CUT, Outcome, is_late};
 use crate::units::{Micros, Tokens};
+use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Sent more than this after its due time, a request counts as late.
 pub const LATE_ABOVE: Micros = Micros(10_000);
@@ -15,10 +16,12 @@ pub const LATE_ABOVE: Micros = Micros(10_000);
 const NAMED: usize = 3;
 
 /// Counts of what keeps results from being what they seem.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// Attempts recorded.
     pub attempts: u64,
+    /// Of these, answered.
+    pub answered: u64,
     /// Attempts by outcome, `ok` included.
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Answered, but the server said nothing of its cache.
@@ -43,6 +46,9 @@ pub struct Evidence {
     pub beyond_lifetime: u64,
     /// Of those: prompt tokens, and of these taken from a cache that was still warm.
     pub beyond_lifetime_tokens: (Tokens, Tokens),
+    /// Read less than the conversation had just read, though the cache could
+    /// still hold as much.
+    pub evicted: u64,
     /// Sent after an earlier turn had failed.
     pub after_failure: u64,
     /// Sent behind a rest of the scenario that was cut short.
@@ -69,7 +75,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// A cell whose client did not keep its own schedule; see [`is_late`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LateCell {
     /// Which one.
     pub cell: Cell,
@@ -82,18 +88,14 @@ pub struct LateCell {
 impl Evidence {
     /// Attempts that were not answered.
     pub fn failed_attempts(&self) -> u64 {
-        self.attempts
-            - self
-                .outcomes
-                .get(Outcome::Ok.as_str())
-                .copied()
-                .unwrap_or(0)
+        self.attempts - self.answered
     }
 
     /// Whether anything is to be said.
     pub fn is_clean(&self) -> bool {
         let seen = Self {
             attempts: self.attempts,
+            answered: self.answered,
             outcomes: self.outcomes.clone(),
             asked: self.asked,
             ..Self::default()
@@ -115,6 +117,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         if sample.outcome != Outcome::Ok {
             continue;
         }
+        found.answered += 1;
         let missing = u64::from(sample.has("missing_words"));
         found.missing_words += missing;
         found.asked += missing + u64::from(sample.has("expected_words"));
@@ -135,9 +138,10 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         found.contaminated += u64::from(sample.has("contaminated") && sample.is_first());
         found.above_bound += u64::from(sample.has("above_bound"));
         found.off_step += u64::from(sample.has("off_step"));
+        found.evicted += u64::from(sample.has("evicted"));
         if sample.has("beyond_lifetime") {
             found.beyond_lifetime += 1;
-            let (total, read) = sample.counted().unwrap_or_default();
+            let (total, read) = sample.reported().unwrap_or_default();
             found.beyond_lifetime_tokens.0 += total;
             found.beyond_lifetime_tokens.1 += read;
         }
@@ -147,18 +151,23 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
 }
 
 fn late_cells(samples: &[Sample]) -> Vec<LateCell> {
-    let mut times: BTreeMap<&Cell, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    type Times<'a> = (&'a Cell, Vec<f64>, Vec<f64>);
+    let mut times: HashMap<u32, Times<'_>> = HashMap::new();
     for sample in samples {
         let Some(late) = sample.own_late else {
             continue;
         };
-        let (lates, ttfts) = times.entry(&sample.cell).or_default();
+        let (_, lates, ttfts) = times
+            .entry(sample.cell_index)
+            .or_insert_with(|| (&sample.cell, Vec::new(), Vec::new()));
         lates.push(late.0 as f64);
         if let (Outcome::Ok, Some(ttft)) = (sample.outcome, sample.ttft) {
             ttfts.push(ttft.0 as f64);
         }
     }
-    let late = times.into_iter().filter_map(|(cell, (lates, ttfts))| {
+    let mut times: Vec<_> = times.into_values().collect();
+    times.sort_by_key(|(cell, ..)| *cell);
+    let late = times.into_iter().filter_map(|(cell, lates, ttfts)| {
         let late_p99 = micros(quantile(&lates, 0.99)?);
         let ttft_p50 = quantile(&ttfts, 0.5).map(micros);
         is_late(late_p99, ttft_p50).then(|| LateCell {

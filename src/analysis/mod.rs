@@ -12,7 +12,10 @@ pub mod cost;
 mod difference;
 mod evidence;
 mod figures;
+mod fits;
 mod flags;
+mod latency;
+mod parallel;
 pub mod points;
 pub mod prices;
 mod recorded;
@@ -21,6 +24,7 @@ mod results;
 pub mod rules;
 mod samples;
 pub mod stats;
+mod sums;
 mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -29,10 +33,13 @@ mod tests;
 
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
-pub use figures::{Figures, Latency, Longest, figures, longest};
+pub use figures::{Apart, Costs, Figures, Longest, Reuse, Writes, figures, longest};
+pub use fits::Fit;
+pub use latency::{Latency, Quantiles, WithFailures};
+pub use parallel::threads;
 pub use recorded::RecordedPrompt;
 pub use results::{
     ConfigurationNote, GroupTotal, RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey,
 };
-pub use samples::{Cell, Sample, Samples};
+pub use samples::{Cell, Sample, Samples, cut_off, labelled};
 pub use tables::{BreakTotal, TurnRow};

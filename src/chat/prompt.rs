@@ -1,6 +1,7 @@
 //! Prompts as ordered spans.
 
 use super::text::{Digest, Text};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 /// `artifacts`), or one of the names of [`Origin`]'s constants.
 ///
 /// A layered strategy puts the layer in front: `L2/notes/spec.md`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Origin(Arc<str>);
 

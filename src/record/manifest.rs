@@ -9,6 +9,7 @@ use super::price::Price;
 use super::wall::WallTime;
 use crate::chat::Digest;
 use crate::units::{Micros, Tokens};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -157,7 +158,7 @@ impl Host {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// Every conversation was run.

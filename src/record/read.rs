@@ -1,5 +1,6 @@
 //! Reads a run folder, line by line or whole.
 
+use super::blocks::Blocks;
 use super::files;
 use super::ledger::LedgerLine;
 use super::lines::{Lines, Versioned};
@@ -155,6 +156,47 @@ impl Run {
     /// [`ReadError::Io`] where the file cannot be opened.
     pub fn requests(&self) -> Result<Lines<RequestRecord>, ReadError> {
         Lines::open(self.dir.join(files::REQUESTS))
+    }
+
+    /// The records, in blocks for several threads.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`] where the file cannot be opened.
+    pub fn request_blocks(&self) -> Result<Blocks, ReadError> {
+        Blocks::open(self.dir.join(files::REQUESTS))
+    }
+
+    /// What was computed after the cells, in blocks for several threads; `None`
+    /// where nothing was.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`] where the file is there and cannot be opened.
+    pub fn bound_blocks(&self) -> Result<Option<Blocks>, ReadError> {
+        let path = self.dir.join(files::BOUNDS);
+        if path.try_exists().is_ok_and(|there| !there) {
+            return Ok(None);
+        }
+        Blocks::open(path).map(Some)
+    }
+
+    /// The stored spans, in blocks for several threads.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`] where the file cannot be opened.
+    pub fn span_blocks(&self) -> Result<Blocks, ReadError> {
+        Blocks::open(self.dir.join(files::SPANS))
+    }
+
+    /// The record whose line begins at `offset` of its file.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] where the file cannot be read, or no record begins there.
+    pub fn request_at(&self, offset: u64) -> Result<RequestRecord, ReadError> {
+        Lines::open_at(self.dir.join(files::REQUESTS), offset)?.only()
     }
 
     /// The stored spans, one after the other.

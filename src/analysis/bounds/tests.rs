@@ -219,6 +219,53 @@ fn what_was_refused_leaves_nothing_and_what_was_cut_may() {
 }
 
 #[test]
+fn what_a_server_had_no_room_for_leaves_nothing() {
+    let said = conversation();
+    let spans = store(&said);
+    for (status, begun, eligible) in [
+        (503, false, 0),
+        (529, false, 0),
+        (503, true, 14),
+        (500, false, 14),
+        (502, false, 14),
+    ] {
+        let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+        records[0].outcome = Outcome::Http5xx;
+        records[0].status = Some(status);
+        records[0].stamps.first_event_us = begun.then_some(Micros(1_100_000));
+        let found = play(&target("blocks:1"), &records, &spans);
+        assert_eq!(
+            pair(&found[1]).0,
+            Some(eligible),
+            "{status}, begun: {begun}"
+        );
+    }
+}
+
+#[test]
+fn a_prompt_that_was_cached_and_is_read_no_more_was_evicted() {
+    let said = conversation();
+    let third = said[1].clone();
+    let said = [said[0].clone(), said[1].clone(), third];
+    let spans = store(&said);
+    let with = |reads: [u64; 3]| {
+        let mut records: Vec<_> = (1..)
+            .zip(&said)
+            .map(|(turn, said)| sent(said, turn))
+            .collect();
+        for (record, read) in records.iter_mut().zip(reads) {
+            record.usage.read = Some(Tokens(read));
+        }
+        let found = play(&target("blocks:1"), &records, &spans);
+        let evicted = |bound: &BoundRecord| bound.flags.iter().any(|flag| &**flag == "evicted");
+        found.iter().map(evicted).collect::<Vec<_>>()
+    };
+    assert_eq!(with([0, 14, 0]), [false, false, true]);
+    assert_eq!(with([0, 14, 13]), [false, false, false], "within a block");
+    assert_eq!(with([0, 0, 0]), [false, false, false], "never cached");
+}
+
+#[test]
 fn a_text_that_was_not_kept_leaves_the_bound_open() {
     let said = conversation();
     let records = [sent(&said[0], 1), sent(&said[1], 2)];

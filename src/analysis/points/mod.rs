@@ -1,9 +1,8 @@
 //! What pictures need beyond tables: points, times, lines and bills of each
 //! configuration at a target, a model and a load level.
 //!
-//! Filled record by record, so that a report of any size needs it only once
-//! through the file: of points a fixed number is kept, of conversations sums,
-//! of a request its time to first token.
+//! Of points a fixed number is kept, of conversations sums, of a request its time
+//! to first token.
 //!
 //! Invariants: what is kept does not depend on the order of the records; a
 //! request without a count is no point; a conversation with a request that has
@@ -19,12 +18,12 @@ pub use line::{Band, Line, LineSums, line};
 pub use thinned::Thinned;
 pub use times::quantile_with_endless;
 
-use super::TotalKey;
-use super::cost::{bill_uncached, parts};
-use crate::chat::UsageOrigin;
-use crate::record::{Manifest, Outcome, Price, RequestRecord};
+use super::cost::{buckets, uncached_at};
+use super::samples::Sample;
+use super::{Samples, TotalKey};
+use crate::record::Outcome;
 use crate::units::{Micros, Tokens};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Points that are kept of a set, at most.
@@ -58,12 +57,13 @@ pub struct PointSet {
     /// The longest prompt that was counted.
     pub longest: Tokens,
     times: Vec<u64>,
-    conversations: HashMap<Arc<str>, Conversation>,
+    conversations: HashMap<u32, Conversation>,
 }
 
 /// Sums of one conversation.
 #[derive(Debug, Default)]
 struct Conversation {
+    name: Arc<str>,
     scenario: Arc<str>,
     requests: u32,
     answered: bool,
@@ -75,36 +75,36 @@ struct Conversation {
 /// The points of a run.
 #[derive(Debug, Default)]
 pub struct Points {
-    prices: HashMap<Arc<str>, Price>,
+    priced: HashSet<Arc<str>>,
     sets: HashMap<TotalKey, PointSet>,
 }
 
 impl Points {
-    /// No points yet; prices are those of the manifest's targets.
-    pub fn new(manifest: &Manifest) -> Self {
-        let priced = manifest.targets.iter();
+    /// The points of all records of a run.
+    pub fn of(samples: &Samples) -> Self {
+        let mut cells: Vec<PointSet> = Vec::new();
+        let mut places: HashMap<TotalKey, usize> = HashMap::new();
+        let of_cell: Vec<usize> = samples
+            .cells()
+            .iter()
+            .map(|cell| {
+                *places.entry(TotalKey::from(&**cell)).or_insert_with(|| {
+                    cells.push(PointSet::default());
+                    cells.len() - 1
+                })
+            })
+            .collect();
+        for sample in samples.list() {
+            cells[of_cell[sample.cell_index as usize]].offer(sample);
+        }
+        let mut cells: Vec<_> = cells.into_iter().map(Some).collect();
+        let sets = places.into_iter();
         Self {
-            prices: priced
-                .filter_map(|target| Some((Arc::clone(&target.name), target.price.clone()?)))
+            priced: samples.priced_targets().cloned().collect(),
+            sets: sets
+                .filter_map(|(key, place)| Some((key, cells[place].take()?)))
                 .collect(),
-            sets: HashMap::new(),
         }
-    }
-
-    /// All records of a run.
-    pub fn of(manifest: &Manifest, records: &[RequestRecord]) -> Self {
-        let mut points = Self::new(manifest);
-        for record in records {
-            points.offer(record);
-        }
-        points
-    }
-
-    /// Adds a record.
-    pub fn offer(&mut self, record: &RequestRecord) {
-        let price = self.prices.get(&record.target);
-        let set = self.sets.entry(key(record)).or_default();
-        set.offer(record, price);
     }
 
     /// The points of a configuration at a target, a model and a load level.
@@ -128,10 +128,10 @@ impl Points {
     ///
     /// `None` where the target has no price.
     pub fn bills(&self, key: &TotalKey) -> Option<Bills> {
-        self.prices.get(&key.target)?;
+        self.priced.get(&key.target)?;
         let longest = self.longest();
         let mut bills = Bills::default();
-        for (_, conversation) in self.get(key)?.by_name() {
+        for conversation in self.get(key)?.by_name() {
             let most = longest.get(&*conversation.scenario).copied();
             if conversation.billed >= most.unwrap_or(0).max(1) {
                 bills.whole.push(conversation.bill);
@@ -143,49 +143,39 @@ impl Points {
     }
 }
 
-fn key(record: &RequestRecord) -> TotalKey {
-    TotalKey {
-        configuration: Arc::clone(&record.configuration),
-        target: Arc::clone(&record.target),
-        model: Arc::clone(&record.model),
-        load: Arc::clone(&record.load),
-    }
-}
-
 impl PointSet {
-    fn offer(&mut self, record: &RequestRecord, price: Option<&Price>) {
-        let name = &record.conversation;
-        if !self.conversations.contains_key(name) {
-            let started = Conversation {
-                scenario: Arc::clone(&record.scenario),
-                ..Conversation::default()
-            };
-            self.conversations.insert(Arc::clone(name), started);
+    fn offer(&mut self, sample: &Sample) {
+        let conversation = self
+            .conversations
+            .entry(sample.conversation_index)
+            .or_default();
+        if conversation.requests == 0 {
+            conversation.name = Arc::clone(&sample.conversation);
+            conversation.scenario = Arc::clone(&sample.cell.scenario);
         }
-        let Some(conversation) = self.conversations.get_mut(name) else {
-            return;
-        };
-        conversation.requests += u32::from(record.attempt == 1);
-        if record.outcome != Outcome::Ok {
+        // What came after a wait that only the scenario's clock took is in no bill.
+        let wanted = sample.place.2 == 1 && !sample.has("beyond_lifetime");
+        conversation.requests += u32::from(wanted);
+        if sample.outcome != Outcome::Ok {
             return;
         }
         conversation.answered = true;
-        let ttft = ttft(record);
-        self.times.extend(ttft.map(|ttft| ttft.0));
-        let usage = &record.usage;
-        let reported = usage.origin == UsageOrigin::Reported;
-        let Some((total, read)) = usage.total.zip(usage.read).filter(|_| reported) else {
+        self.times.extend(sample.ttft.map(|ttft| ttft.0));
+        let Some((total, read)) = sample.counted() else {
             return;
         };
-        let rank = thinned::rank(&record.conversation, record.turn, record.request);
+        let rank = thinned::rank(&sample.conversation, sample.place.0, sample.place.1);
         self.counted.offer(rank, Counted { total, read });
         self.longest = self.longest.max(total);
-        if let Some(ttft) = ttft {
+        if let Some(ttft) = sample.ttft {
             let computed = total.saturating_sub(read);
             self.answered.offer(rank, Answered { computed, ttft });
             conversation.line.add(computed.0 as f64, ttft.0 as f64);
         }
-        let billed = price.and_then(|price| parts(price, usage).zip(bill_uncached(price, usage)));
+        let usage = sample.usage();
+        let billed = sample.priced().and_then(|(price, moment)| {
+            buckets(price, &usage, moment).zip(uncached_at(price, &usage, moment))
+        });
         if let Some(billed) = billed {
             conversation.billed += 1;
             conversation.bill += billed;
@@ -204,7 +194,7 @@ impl PointSet {
     pub fn lines(&self) -> Vec<LineSums> {
         let named = self.by_name().into_iter();
         named
-            .map(|(_, conversation)| conversation.line)
+            .map(|conversation| conversation.line)
             .filter(|line| line.n() > 0.0)
             .collect()
     }
@@ -215,19 +205,11 @@ impl PointSet {
         all.filter(|conversation| conversation.answered).count() as u64
     }
 
-    fn by_name(&self) -> Vec<(&Arc<str>, &Conversation)> {
-        let mut all: Vec<_> = self.conversations.iter().collect();
-        all.sort_by(|a, b| a.0.cmp(b.0));
+    fn by_name(&self) -> Vec<&Conversation> {
+        let mut all: Vec<_> = self.conversations.values().collect();
+        all.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         all
     }
-}
-
-/// From sent to the first text, reasoning or tool delta; `None` where there was none, and where
-/// the clock ran backwards.
-fn ttft(record: &RequestRecord) -> Option<Micros> {
-    let stamps = &record.stamps;
-    let (first, sent) = stamps.first_text_us.zip(stamps.sent_us)?;
-    first.0.checked_sub(sent.0).map(Micros)
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
 //! Points of hand-made records.
 
 use super::*;
+use crate::analysis::Cell;
 use crate::analysis::testing::{blank, counted, manifest};
-use crate::record::PriceTier;
+use crate::chat::UsageOrigin;
+use crate::record::{Manifest, Price, PriceTier, RequestRecord};
 use crate::units::Money;
 
 fn of(configuration: &str) -> TotalKey {
-    key(&blank(configuration, 1))
+    TotalKey::from(&Cell::from(&blank(configuration, 1)))
+}
+
+fn of_records(manifest: &Manifest, records: &[RequestRecord]) -> Points {
+    Points::of(&Samples::of(manifest, records, &[]))
 }
 
 fn priced() -> Manifest {
@@ -17,6 +23,8 @@ fn priced() -> Manifest {
         until: None,
         source: Arc::from("a list, 2026-11-30"),
         certainty: Arc::from("good"),
+        peak: None,
+        storage_hour: None,
         tiers: vec![PriceTier {
             above: Tokens(0),
             input: Money(1_000_000),
@@ -38,7 +46,7 @@ fn a_point_is_a_request_with_a_count_and_a_first_token() {
     let mut silent = counted("dev", 1, 4, (500, 100, 0)).0;
     silent.stamps.first_text_us = None;
     let good = counted("dev", 1, 1, (1_000, 300, 0)).0;
-    let points = Points::of(&manifest(), &[good, absent, failed, silent]);
+    let points = of_records(&manifest(), &[good, absent, failed, silent]);
     let set = points.get(&of("dev")).expect("points");
     let answered = Answered {
         computed: Tokens(700),
@@ -64,9 +72,9 @@ fn the_order_of_the_records_makes_no_difference() {
         .flat_map(|repeat| (1..=9).map(move |turn| (repeat, turn)))
         .map(|(repeat, turn)| counted("dev", repeat, turn, (u64::from(turn) * 100, 32, 0)).0)
         .collect();
-    let there = Points::of(&priced(), &records);
+    let there = of_records(&priced(), &records);
     records.reverse();
-    let back = Points::of(&priced(), &records);
+    let back = of_records(&priced(), &records);
     let (one, other) = (there.get(&of("dev")), back.get(&of("dev")));
     let (one, other) = (one.expect("points"), other.expect("points"));
     assert_eq!(one.answered.points(99), other.answered.points(99));
@@ -93,7 +101,7 @@ fn a_bill_is_that_of_whole_conversations_part_by_part() {
     let mut absent = counted("dev", 4, 2, (1_000, 400, 0)).0;
     absent.usage.origin = UsageOrigin::Absent;
     records.push(absent);
-    let bills = Points::of(&priced(), &records).bills(&of("dev"));
+    let bills = of_records(&priced(), &records).bills(&of("dev"));
     let bills = bills.expect("a price");
     assert_eq!((bills.whole.len(), bills.incomplete), (2, 2));
     // Two requests: 500 plain at 1, 400 read at 0.1, 100 written at 1.25, 10 or 20 generated at 10
@@ -113,13 +121,13 @@ fn a_bill_is_that_of_whole_conversations_part_by_part() {
 fn without_a_price_there_is_no_bill_and_without_a_conversation_no_mean() {
     let records = [blank("dev", 1)];
     assert!(
-        Points::of(&manifest(), &records)
+        of_records(&manifest(), &records)
             .bills(&of("dev"))
             .is_none()
     );
     let mut failed = blank("dev", 1);
     failed.outcome = Outcome::Reset;
-    let bills = Points::of(&priced(), &[failed]).bills(&of("dev"));
+    let bills = of_records(&priced(), &[failed]).bills(&of("dev"));
     let bills = bills.expect("a price");
     assert_eq!((bills.mean_parts(), bills.incomplete), (None, 1));
     assert!(bills.mean_uncached().is_none() && bills.interval(7).is_none());

@@ -44,7 +44,7 @@ fn told() -> Run {
 fn all((manifest, records, bounds): &Run) -> Figures {
     let samples = Samples::of(manifest, records, bounds);
     let results = Results::new(manifest, &samples, Vec::new());
-    let points = Points::of(manifest, records);
+    let points = Points::of(&samples);
     figures(&results, &Detail::default(), &points)
 }
 
@@ -253,6 +253,8 @@ fn priced(mut run: Run) -> Run {
         until: None,
         source: Arc::from("a list, 2026-11-30"),
         certainty: Arc::from("good"),
+        peak: None,
+        storage_hour: None,
         tiers: vec![PriceTier {
             above: Tokens(0),
             input: Money(1_000_000),
