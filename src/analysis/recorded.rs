@@ -15,6 +15,8 @@ struct Message {
     role: Role,
     text: String,
     pieces: Vec<Piece>,
+    /// Bytes of its text in front of each cache marker; `None`: not recorded.
+    marks: Option<Vec<usize>>,
 }
 
 impl RecordedPrompt {
@@ -41,6 +43,17 @@ impl RecordedPrompt {
         messages.collect()
     }
 
+    /// Cache markers in order: the message, and the bytes of its text in front of
+    /// the marker. `None` where they were not recorded.
+    pub fn marks(&self) -> Option<Vec<(usize, usize)>> {
+        let mut all = Vec::new();
+        for (at, message) in self.messages.iter().enumerate() {
+            let marks = message.marks.as_ref()?.iter();
+            all.extend(marks.map(|&bytes| (at, bytes)));
+        }
+        Some(all)
+    }
+
     /// Who speaks in each of them.
     pub fn roles(&self) -> Vec<Role> {
         self.messages.iter().map(|message| message.role).collect()
@@ -51,12 +64,14 @@ impl Message {
     fn of(recorded: &RecordedMessage, spans: &SpanStore) -> Option<Self> {
         let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
         let mut behind = None;
+        let mut ends = vec![0];
         for span in &recorded.spans {
             text.push_str(spans.text(span.sha256)?);
             // Spans of one string follow one another without a byte between.
             let goes_on = behind == Some((span.part, span.start));
             behind = Some((span.part, span.end));
             let end = text.len();
+            ends.push(end);
             match pieces.last_mut().filter(|_| goes_on) {
                 Some(piece) => piece.end = end,
                 None => pieces.push(Piece {
@@ -65,8 +80,11 @@ impl Message {
                 }),
             }
         }
+        let bytes = |behind: &usize| ends.get(*behind).or(ends.last()).copied();
+        let marks = recorded.marks.as_ref();
         Some(Self {
             role: recorded.role,
+            marks: marks.map(|marks| marks.iter().filter_map(bytes).collect()),
             text,
             pieces,
         })
@@ -113,6 +131,7 @@ mod tests {
         RecordedMessage {
             role,
             spans: placed,
+            marks: None,
         }
     }
 

@@ -220,7 +220,7 @@ impl Cache {
         tree.insert(&ids, flight.at_ms);
         match self.model {
             Model::Align { size, .. } => flight.writes.push(ids.len() / size * size.get()),
-            Model::Units => flight.writes.push(ids.len()),
+            Model::Units { .. } => flight.writes.push(ids.len()),
             _ => {}
         }
         for end in flight.writes {
