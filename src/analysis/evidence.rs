@@ -2,7 +2,7 @@
 
 use super::samples::Sample;
 use crate::chat::UsageOrigin;
-use crate::record::Outcome;
+use crate::record::{IDLE_CUT, Outcome};
 use crate::units::{Micros, Tokens};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ pub struct Evidence {
     pub unreliable: u64,
     /// Counted, but without a bound.
     pub without_bound: u64,
-    /// First requests that read more than an isolated conversation can.
+    /// Conversations that did not begin on the cache that they were to begin on; they
+    /// are left out of all shares.
     pub contaminated: u64,
     /// Counts above their bound.
     pub above_bound: u64,
@@ -37,6 +38,9 @@ pub struct Evidence {
     pub beyond_lifetime_tokens: (Tokens, Tokens),
     /// Sent after an earlier turn had failed.
     pub after_failure: u64,
+    /// Sent behind a rest of the scenario that was cut short.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub idle_cut: u64,
     /// Attempts behind the first.
     pub retried: u64,
     /// Sent more than [`LATE_ABOVE`] after their due time.
@@ -45,6 +49,14 @@ pub struct Evidence {
     pub asked: u64,
     /// See [`Self::asked`].
     pub missing_words: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Evidence {
@@ -79,6 +91,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         found.retried += u64::from(sample.place.2 > 1);
         found.late += u64::from(sample.late > LATE_ABOVE);
         found.after_failure += u64::from(sample.has("after_failure"));
+        found.idle_cut += u64::from(sample.has(IDLE_CUT));
         if sample.outcome != Outcome::Ok {
             continue;
         }
@@ -92,7 +105,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
             UsageOrigin::Reported => {}
         }
         found.without_bound += u64::from(sample.counted().is_some() && sample.bound.is_none());
-        found.contaminated += u64::from(sample.has("contaminated"));
+        found.contaminated += u64::from(sample.has("contaminated") && sample.is_first());
         found.above_bound += u64::from(sample.has("above_bound"));
         found.off_step += u64::from(sample.has("off_step"));
         if sample.has("beyond_lifetime") {

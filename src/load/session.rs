@@ -4,15 +4,15 @@ use super::cell::{Cell, CellEnd, RunnerSetup};
 use super::isolation::Isolation;
 use super::target::Target;
 use super::writer::ToWriter;
-use crate::chat::{PlacedMessage, Prompt, Text};
+use crate::chat::{PlacedMessage, Prompt, Text, UsageOrigin};
 use crate::context::ContextError;
 use crate::conversation::{Conversation, Next, Pending, Reply};
 use crate::provider::{Body, RequestParams, finish_word};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{Outcome, RecordedMessage, RequestRecord};
+use crate::record::{IDLE_CUT, Outcome, RecordedMessage, RequestRecord};
 use crate::transport::{Exchange, Outgoing};
-use crate::units::{Bytes, Micros};
-use std::sync::Arc;
+use crate::units::{Bytes, Micros, Tokens};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +38,35 @@ pub(super) struct Session {
     pub(super) repeat: u32,
     pub(super) isolation: Isolation,
     pub(super) stop: CancellationToken,
+    pub(super) notes: Mutex<Notes>,
+}
+
+/// What the ledger wants to know of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    /// Attempts recorded.
+    pub(super) attempts: u32,
+    /// What the first request read.
+    pub(super) first_read: Option<Tokens>,
+    /// The longest time between an answer's end and the next request.
+    pub(super) idle: Micros,
+    /// When the last answer ended.
+    done: Option<Micros>,
+}
+
+impl Notes {
+    fn add(&mut self, record: &RequestRecord) {
+        let stamps = &record.stamps;
+        if let (Some(before), Some(sent)) = (self.done, stamps.sent_us) {
+            self.idle = self.idle.max(Micros(sent.0.saturating_sub(before.0)));
+        }
+        self.done = stamps.done_us.or(self.done);
+        let counted = record.usage.origin == UsageOrigin::Reported;
+        if record.turn == 1 && record.request == 1 && counted {
+            self.first_read = record.usage.read;
+        }
+        self.attempts += 1;
+    }
 }
 
 /// How a request ended, after its retries.
@@ -49,6 +78,44 @@ struct Answered {
 }
 
 impl Session {
+    pub(super) fn new(
+        setup: Arc<RunnerSetup>,
+        cell: Arc<Cell>,
+        name: Arc<str>,
+        repeat: u32,
+        isolation: Isolation,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            setup,
+            cell,
+            name,
+            repeat,
+            isolation,
+            stop,
+            notes: Mutex::default(),
+        }
+    }
+
+    /// Sends a request once that counts nowhere, and keeps its record aside, flagged.
+    pub(super) async fn aside(&self, pending: &Pending, flag: &str) -> RequestRecord {
+        let (body, params) = self.body(pending);
+        let due = self.setup.client.now();
+        let exchange = self.send(&body, &pending.prompt, due).await;
+        let mut measured = self.measure(pending, &body, &params, &exchange, 1);
+        measured.record.flags.push(Arc::from(flag));
+        let record = measured.record.clone();
+        // A writer that is gone tells why by itself.
+        let aside = ToWriter::Aside(Box::new(measured));
+        let _gone = self.setup.records.send(aside).await;
+        record
+    }
+
+    fn note(&self, record: &RequestRecord) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.add(record);
+    }
+
     fn target(&self) -> &Target {
         &self.cell.target
     }
@@ -83,7 +150,9 @@ impl Session {
 
     /// Sends a request, again where it failed in a way that may pass, and hands
     /// every attempt to `record`.
-    async fn ask(&self, pending: &Pending, mut due: Micros, after_failure: bool) -> Answered {
+    ///
+    /// `inherited` are flags that what came before puts on each of them.
+    async fn ask(&self, pending: &Pending, mut due: Micros, inherited: &[Arc<str>]) -> Answered {
         let (body, params) = self.body(pending);
         let mut attempt = 1;
         loop {
@@ -91,15 +160,14 @@ impl Session {
             let retry = self.retry_after(&exchange, attempt);
             let mut measured = self.measure(pending, &body, &params, &exchange, attempt);
             let flags = &mut measured.record.flags;
-            if after_failure {
-                flags.push(Arc::from("after_failure"));
-            }
+            flags.extend(inherited.iter().cloned());
             if attempt > 1 {
                 flags.push(Arc::from("retried"));
             }
             if retry.is_some() {
                 flags.push(Arc::from("tried_again"));
             }
+            self.note(&measured.record);
             if self
                 .setup
                 .records
@@ -124,9 +192,16 @@ impl Session {
         }
     }
 
+    /// How long to rest where the scenario idles for `span`.
+    fn rest(&self, span: Duration) -> Duration {
+        let longest = self.setup.limits.longest_idle;
+        longest.map_or(span, |longest| span.min(longest))
+    }
+
     async fn send(&self, body: &Body, prompt: &Prompt, due: Micros) -> Exchange {
         let target = self.target();
-        if let Err(error) = target.refresh_key().await {
+        let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
+        if let Some(Err(error)) = refreshed {
             // The key at hand may still do; where not, the server's refusal ends the run.
             tracing::warn!("{}: {error}", target.name);
         }
@@ -206,6 +281,7 @@ impl Session {
             bytes_sent: Bytes(body.text.len() as u64),
             salt: self.isolation.salt.clone(),
             nonce: Arc::from(self.isolation.nonce.to_string()),
+            epoch: self.isolation.epoch,
             scenario_ms: pending.scenario_ms,
             prompt: body.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
@@ -236,6 +312,7 @@ impl Session {
     /// Why it ended early, where that concerns more than this conversation.
     pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
+        let mut idle_cut = false;
         loop {
             // Due when the answer before it is there: what building takes is lateness of ours.
             let due = self.setup.client.now();
@@ -244,7 +321,9 @@ impl Session {
             let pending = match next.map_err(|error| CellEnd::Context(error.to_string()))? {
                 None => return Ok(()),
                 Some(Next::Idle(span)) => {
-                    self.stop.run_until_cancelled((self.setup.idle)(span)).await;
+                    let rest = self.rest(span);
+                    idle_cut |= rest < span;
+                    self.stop.run_until_cancelled((self.setup.idle)(rest)).await;
                     continue;
                 }
                 Some(Next::Request(pending)) => pending,
@@ -252,7 +331,10 @@ impl Session {
             if self.stop.is_cancelled() {
                 return Err(CellEnd::Stopped);
             }
-            let answered = self.ask(&pending, due, any_failed).await;
+            let mut inherited = Vec::new();
+            inherited.extend(any_failed.then(|| Arc::from("after_failure")));
+            inherited.extend(std::mem::take(&mut idle_cut).then(|| Arc::from(IDLE_CUT)));
+            let answered = self.ask(&pending, due, &inherited).await;
             if let Some(reply) = answered.reply {
                 (failed_in_row, any_answered) = (0, true);
                 conversation.answer(reply);

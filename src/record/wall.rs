@@ -1,6 +1,9 @@
-//! Wall time: read here and nowhere else, and only for the manifest.
+//! Wall time: read here and nowhere else, for the manifest and where a server names
+//! a date until which to wait.
 
+use crate::units::Micros;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
@@ -21,9 +24,29 @@ impl WallTime {
         text.parse().ok().map(Self)
     }
 
+    /// Reads a date of HTTP in any of its three forms (RFC 9110, section 5.6.7); `None`
+    /// for anything else.
+    pub fn parse_http(text: &str) -> Option<Self> {
+        const FORMS: [&str; 3] = [
+            "%a, %d %b %Y %H:%M:%S GMT",
+            "%A, %d-%b-%y %H:%M:%S GMT",
+            "%a %b %e %H:%M:%S %Y",
+        ];
+        let read = |form| DateTime::strptime(form, text.trim()).ok();
+        let date = FORMS.into_iter().find_map(read)?;
+        let zoned = date.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?;
+        Some(Self(zoned.timestamp()))
+    }
+
     /// The day in UTC: `2026-11-30`.
     pub fn date(self) -> String {
         self.0.strftime("%Y-%m-%d").to_string()
+    }
+
+    /// Time from `earlier` to this; 0 where the calendar was set back in between.
+    pub fn since(self, earlier: Self) -> Micros {
+        let micros = self.0.as_microsecond() - earlier.0.as_microsecond();
+        Micros(u64::try_from(micros).unwrap_or(0))
     }
 
     /// The second in UTC, fit for a file name: `20261130T104500Z`.

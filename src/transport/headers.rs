@@ -13,6 +13,7 @@ const KEPT: &[&str] = &[
     "anthropic-ratelimit-",
     "ratelimit",
     "retry-after",
+    "date",
     "request-id",
     "x-request-id",
     "x-served-by",

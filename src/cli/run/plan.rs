@@ -1,15 +1,16 @@
 //! What a run will do, settled before anything is sent.
 
-use super::Arguments;
+use super::state::{self, EvictionProbe};
+use super::{Arguments, shard};
 use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
-use crate::cli::target::{Aim, parse_model};
-use crate::cli::{output, planned, resources, serve};
+use crate::cli::target::{Aim, IsolateBy, parse_model};
+use crate::cli::{output, planned, resources, serve, targets as target_files};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
-use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target};
-use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
+use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
+use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts};
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
@@ -39,11 +40,15 @@ pub(super) struct Planned {
     repeats: u32,
     /// Load levels.
     pub(super) sessions: Vec<usize>,
-    order: Order,
+    pub(super) order: Order,
     pub(super) isolate: Isolate,
     pub(super) limits: Limits,
     pub(super) seed: u64,
     pub(super) nonce: Nonce,
+    /// The part of it that this process does.
+    pub(super) shard: Option<Shard>,
+    pub(super) warm_up: WarmUp,
+    pub(super) eviction_probe: EvictionProbe,
 }
 
 impl Planned {
@@ -56,8 +61,8 @@ impl Planned {
         let usual = planned::usual(plan.as_ref());
         let names = settings.list("config", &given.configurations.names, usual)?;
         once("configuration", &names)?;
-        let chosen = chosen(given, &scenarios, &names)?;
         let targets = targets(given, settings)?;
+        let chosen = chosen(given, &scenarios, &names, &targets)?;
         let embedded = targets.iter().any(|target| target == EMBEDDED);
         let profile = if embedded {
             Some(profile(given, plan.as_ref(), settings)?)
@@ -71,18 +76,33 @@ impl Planned {
         at_least_one("repeat", &[repeats])?;
         at_least_one("sessions", &sessions)?;
         once("load level", &sessions)?;
+        let given_nonce = state::given_nonce(given, settings)?;
+        let shard = shard::chosen(given, settings)?;
+        let isolate = settings.resolve("isolate", given.isolate, Isolate::default())?;
+        shard::fits(shard, isolate, given_nonce.is_some())?;
         Ok(Self {
             seed: settings.resolve("seed", given.seed, 1)?,
             repeats,
             sessions,
             order: settings.resolve("order", given.order, Order::default())?,
-            isolate: settings.resolve("isolate", given.isolate, Isolate::default())?,
+            isolate,
             limits: Limits {
                 max_tokens: settings.resolve("max-tokens", given.max_tokens, max_tokens)?,
                 retries: settings.resolve("retries", given.retries, 2)?,
                 longest_wait: Duration::from_mins(1),
+                longest_idle: longest_idle(given, settings)?,
             },
-            nonce: nonce(given.nonce.as_deref())?,
+            nonce: match given_nonce {
+                Some(nonce) => nonce,
+                None => nonce(None)?,
+            },
+            shard,
+            warm_up: settings.resolve("warm-up", given.warm_up, WarmUp::default())?,
+            eviction_probe: settings.resolve(
+                "eviction-probe",
+                given.eviction_probe,
+                EvictionProbe::default(),
+            )?,
             plan,
             scenarios,
             names,
@@ -94,12 +114,16 @@ impl Planned {
 
     /// Tells of scenarios that really rest: only the embedded server's clock can jump.
     pub(super) fn tell_idling(&self) {
+        if self.limits.longest_idle.is_some() {
+            return;
+        }
         for scenario in &self.scenarios {
             let rest: Duration = scenario.steps.iter().map(|step| idle(&step.action)).sum();
             if rest >= Duration::from_mins(1) {
                 let minutes = rest.as_secs() / 60;
                 output::warn(&format!(
-                    "`{}` idles for {minutes} min in each conversation, which a real server has to wait out",
+                    "`{}` idles for {minutes} min in each conversation, which a real server has to wait out; \
+                     --longest-idle cuts that short",
                     scenario.name
                 ));
             }
@@ -224,8 +248,11 @@ impl Planned {
         targets: &[Arc<Target>],
     ) -> Manifest {
         settings.note("no-text", given.no_text, given.no_text);
+        let by = given.aim.isolate_by;
+        settings.note("isolate-by", by.as_str(), by != IsolateBy::default());
         let mut manifest = Manifest::begin(self.seed, &self.nonce.to_string());
         manifest.settings = settings.into_map();
+        manifest.shard = self.shard;
         manifest.plan_sha256 = self.plan.as_ref().map(|plan| plan.digest);
         manifest.scenarios = self
             .scenarios
@@ -290,6 +317,12 @@ fn idle(action: &Action) -> Duration {
     }
 }
 
+/// How long a real server rests at most, where that was said.
+fn longest_idle(given: &Arguments, settings: &mut Settings) -> Result<Option<Duration>, Failure> {
+    let seconds = settings.optional("longest-idle", given.longest_idle)?;
+    Ok(seconds.map(Duration::from_secs))
+}
+
 fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
     let mut replies = scenarios.iter().map(|scenario| scenario.replies);
     replies.any(|replies| replies == Replies::Live)
@@ -303,13 +336,16 @@ fn chosen(
     given: &Arguments,
     scenarios: &[Arc<Scenario>],
     names: &[String],
+    of_run: &[String],
 ) -> Result<Vec<Chosen>, Failure> {
+    let remote: Vec<&String> = of_run.iter().filter(|name| *name != EMBEDDED).collect();
+    let withheld = target_files::key_variables(&given.aim, &remote, &given.files.scenarios)?;
     let mut chosen = Vec::new();
     for scenario in scenarios {
         let find = |name: &String| given.configurations.find(name, scenario);
         let found: Vec<Configuration> = names.iter().map(find).collect::<Result<_, _>>()?;
         let files = resources::Files::read(scenario, &found, &given.configurations)?;
-        let files: Arc<dyn Resources> = Arc::new(files);
+        let files: Arc<dyn Resources> = Arc::new(files.withholding(&withheld));
         chosen.push((found, files));
     }
     Ok(chosen)

@@ -92,6 +92,10 @@ fn a_preset_fills_in_what_is_left_open() {
     assert_eq!(target.limit_field.as_deref(), Some("max_completion_tokens"));
     assert_eq!(target.extra["temperature"], 1);
 
+    let plain = |body: &str| resolved(&only(body), &|_| None).ok().unwrap();
+    assert!(plain("preset: xai").affinity.is_some());
+    assert_eq!(plain("preset: xai\naffinity: off").affinity, None);
+
     let litellm = only("preset: litellm\ndialect: anthropic");
     let target = resolved(&litellm, &|_| None).ok().unwrap();
     assert!(target.unreliable.is_some());
