@@ -9,7 +9,7 @@
 //! scenario waits); where a text that matters is not known there is no bound,
 //! never a lower one; a count above its bound is flagged, never clipped.
 
-mod reported;
+mod closed;
 mod together;
 
 use super::breaks::{Breaks, Place, cause};
@@ -21,6 +21,7 @@ use crate::record::request::RECORD_VERSION;
 use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
+use closed::{Closed, Known, REPORTED};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -63,6 +64,7 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     let renderer = Renderer::new(inputs.spans, inputs.encoder, &inputs.target.dialect);
     let mut breaks = Breaks::new(inputs.spans);
     let mut caches = Caches::new(model, inputs.target.lifetime_ms);
+    let mut closed = Closed::default();
     let mut clocks = Clocks::default();
     let mut units = HashSet::new();
     let mut broken: HashMap<_, Break> = HashMap::new();
@@ -86,6 +88,15 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
         let fresh = is_isolated(record) && units.insert(realm(record));
         let prompt = renderer.prompt(record);
         let admitted = caches.admit(record, prompt.as_ref(), held, &renderer);
+        let known = Known {
+            model: caches.model.as_ref(),
+            lifetime_ms: inputs.target.lifetime_ms,
+            held,
+            broke: broke.is_some(),
+            fresh,
+        };
+        // Where nothing counts its tokens, in the target's own count.
+        let reported = closed.next(record, known).filter(|_| admitted.is_none());
         let beyond =
             !record.is_aside() && clocks.beyond_lifetime(record, held, inputs.target.lifetime_ms);
         if let (Some(prompt), true) = (&prompt, held) {
@@ -100,15 +111,14 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
         noted.push((beyond, fresh));
         found.push(BoundRecord {
             broke,
-            prompt: prompt.map(|prompt| Tokens(prompt.ids.len() as u64)),
-            eligible: admitted.map(|(eligible, _)| eligible),
-            bound: admitted.map(|(_, bound)| bound),
-            ..blank(record, inputs)
+            prompt: prompt
+                .map(|prompt| Tokens(prompt.ids.len() as u64))
+                .or_else(|| record.usage.total.filter(|_| reported.is_some())),
+            eligible: admitted.map(|(eligible, _)| eligible).or(reported),
+            bound: admitted.map(|(_, bound)| bound).or(reported),
+            ..blank(record, inputs, reported.is_some())
         });
     }
-    let fresh = noted.iter().map(|(_, fresh)| *fresh);
-    let model = caches.model.as_ref();
-    reported::fill(&mut found, &records, fresh, model, caches.lifetime);
     // Last, since a request in flight beside a later one has its bound lifted by that.
     let mut reads = HashMap::new();
     for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
@@ -154,8 +164,9 @@ pub fn realm_number(record: &RequestRecord) -> u64 {
     hasher.finish()
 }
 
-fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
+fn blank(record: &RequestRecord, inputs: &Inputs<'_>, reported: bool) -> BoundRecord {
     let price = inputs.target.price.as_ref();
+    let encoder = inputs.encoder.map(|encoder| Arc::from(encoder.name()));
     BoundRecord {
         v: RECORD_VERSION,
         conversation: Arc::clone(&record.conversation),
@@ -166,7 +177,11 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
         eligible: None,
         bound: None,
         cache_model: inputs.target.cache_model.clone(),
-        tokenizer: inputs.encoder.map(|encoder| Arc::from(encoder.name())),
+        tokenizer: if reported {
+            Some(Arc::from(REPORTED))
+        } else {
+            encoder
+        },
         broke: None,
         cost: price.and_then(|price| bill(price, &record.usage)),
         flags: Vec::new(),
@@ -310,7 +325,7 @@ impl Caches {
             ids: &prompt.ids,
             ends: &prompt.ends,
             roles: &prompt.roles,
-            markers: &[],
+            markers: prompt.markers.as_deref().unwrap_or_default(),
             salt: record.salt.as_deref(),
             at_ms: record.scenario_ms,
             wishes: Wishes::default(),

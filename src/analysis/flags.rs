@@ -110,7 +110,10 @@ const HIDDEN: Tokens = Tokens(64);
 /// Counts of this model are multiples of this many tokens.
 fn step(model: &Model) -> Option<u64> {
     let size = match model {
-        Model::Blocks { size, .. } | Model::Align { size, .. } | Model::Steps { size, .. } => size,
+        Model::Blocks { size, .. }
+        | Model::Align { size, .. }
+        | Model::Steps { size, .. }
+        | Model::Intervals { step: size, .. } => size,
         Model::Radix { page } => page,
         _ => return None,
     };

@@ -15,6 +15,8 @@ struct Message {
     role: Role,
     text: String,
     pieces: Vec<Piece>,
+    /// Bytes of its text in front of each cache marker; `None`: not recorded.
+    marks: Option<Vec<usize>>,
 }
 
 impl RecordedPrompt {
@@ -38,7 +40,11 @@ impl RecordedPrompt {
                 let text = placed.span.text.as_str();
                 (text, placed.part, placed.start, placed.end)
             });
-            Message::joined(message.role, &spans.collect::<Vec<_>>())
+            Message::joined(
+                message.role,
+                Some(&message.marks),
+                &spans.collect::<Vec<_>>(),
+            )
         });
         Self {
             messages: messages.collect(),
@@ -55,6 +61,17 @@ impl RecordedPrompt {
         messages.collect()
     }
 
+    /// Cache markers in order: the message, and the bytes of its text in front of
+    /// the marker. `None` where they were not recorded.
+    pub fn marks(&self) -> Option<Vec<(usize, usize)>> {
+        let mut all = Vec::new();
+        for (at, message) in self.messages.iter().enumerate() {
+            let marks = message.marks.as_ref()?.iter();
+            all.extend(marks.map(|&bytes| (at, bytes)));
+        }
+        Some(all)
+    }
+
     /// Who speaks in each of them.
     pub fn roles(&self) -> Vec<Role> {
         self.messages.iter().map(|message| message.role).collect()
@@ -68,25 +85,38 @@ impl Message {
             Some((text, span.part, span.start, span.end))
         });
         let spans = spans.collect::<Option<Vec<_>>>()?;
-        Some(Self::joined(recorded.role, &spans))
+        Some(Self::joined(
+            recorded.role,
+            recorded.marks.as_deref(),
+            &spans,
+        ))
     }
 
-    /// A message of spans: text, part, first byte in the body and one behind the last.
-    fn joined(role: Role, spans: &[(&str, Part, usize, usize)]) -> Self {
+    /// A message of spans: text, part, first byte in the body and one behind the last;
+    /// `marks` are the spans that cache markers stand behind.
+    fn joined(role: Role, marks: Option<&[usize]>, spans: &[(&str, Part, usize, usize)]) -> Self {
         let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
         let mut behind = None;
+        let mut ends = vec![0];
         for &(content, part, from, to) in spans {
             text.push_str(content);
             // Spans of one string follow one another without a byte between.
             let goes_on = behind == Some((part, from));
             behind = Some((part, to));
             let end = text.len();
+            ends.push(end);
             match pieces.last_mut().filter(|_| goes_on) {
                 Some(piece) => piece.end = end,
                 None => pieces.push(Piece { part, end }),
             }
         }
-        Self { role, text, pieces }
+        let bytes = |behind: &usize| ends.get(*behind).or(ends.last()).copied();
+        Self {
+            role,
+            marks: marks.map(|marks| marks.iter().filter_map(bytes).collect()),
+            text,
+            pieces,
+        }
     }
 
     /// What engines make of Anthropic's form: the blocks of a system prompt
@@ -130,6 +160,7 @@ mod tests {
         RecordedMessage {
             role,
             spans: placed,
+            marks: None,
         }
     }
 

@@ -4,7 +4,7 @@ use super::recorded::RecordedPrompt;
 use crate::cache::Model;
 use crate::chat::Role;
 use crate::record::{RequestRecord, SpanStore};
-use crate::tokens::SharedEncoder;
+use crate::tokens::{EncodedPrompt, SharedEncoder, TemplateMessage};
 use crate::units::Tokens;
 
 /// A generated token that is counted and not known; no vocabulary has it.
@@ -21,18 +21,50 @@ pub(super) struct Encoded {
     pub(super) ends: Vec<usize>,
     /// Who speaks in each of them.
     pub(super) roles: Vec<Role>,
+    /// Token index behind each cache marker, ascending; `None` where their
+    /// places are not known.
+    pub(super) markers: Option<Vec<usize>>,
 }
 
 impl Encoded {
     /// Whether a cache model can be played with what is known of the prompt.
-    /// Records do not keep where cache markers stood.
+    /// Older records do not keep where cache markers stood.
     pub(super) fn suffices(&self, model: &Model) -> bool {
         match model {
             Model::MessageEnds { .. } => !self.ends.is_empty(),
-            Model::Breakpoints { .. } => false,
+            Model::Breakpoints { .. } => !self.ends.is_empty() && self.markers.is_some(),
             _ => true,
         }
     }
+}
+
+/// Token index behind each marker. One inside a message stands as far into the
+/// prompt as the conversation up to there gives the same tokens.
+fn markers(
+    prompt: &RecordedPrompt,
+    encoded: &EncodedPrompt,
+    encoder: &SharedEncoder,
+) -> Option<Vec<usize>> {
+    let marks = prompt.marks()?;
+    let messages = prompt.messages();
+    let mut found = Vec::with_capacity(marks.len());
+    for (at, bytes) in marks {
+        let message = messages.get(at)?;
+        if bytes == message.text.len() {
+            found.push(*encoded.ends.get(at)?);
+            continue;
+        }
+        let mut cut = messages.get(..at)?.to_vec();
+        cut.push(TemplateMessage {
+            text: message.text.get(..bytes)?,
+            pieces: &[],
+            ..*message
+        });
+        let cut = encoder.prompt(&cut);
+        let same = cut.iter().zip(&encoded.ids);
+        found.push(same.take_while(|(one, other)| one == other).count());
+    }
+    Some(found)
 }
 
 /// Turns recorded prompts and answers into tokens.
@@ -61,7 +93,8 @@ impl<'a> Renderer<'a> {
         let encoder = self.encoder?;
         let prompt = RecordedPrompt::of(record, self.spans, self.dialect)?;
         let encoded = encoder.encoded(&prompt.messages()).ok()?;
-        (!encoded.ids.is_empty()).then_some(Encoded {
+        (!encoded.ids.is_empty()).then(|| Encoded {
+            markers: markers(&prompt, &encoded, encoder),
             ids: encoded.ids,
             ends: encoded.ends,
             roles: prompt.roles(),

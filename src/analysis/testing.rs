@@ -41,6 +41,7 @@ pub(crate) fn record(said: &[Said]) -> RequestRecord {
         .map(|(role, parts)| RecordedMessage {
             role: *role,
             spans: parts.iter().map(&mut span).collect(),
+            marks: None,
         })
         .collect();
     RequestRecord {

@@ -1,6 +1,6 @@
 //! The rules by which servers reuse the start of a prompt, as data.
 
-use super::written::{LOOKBACK, MIN, SIMILARITY};
+use super::written::{LOOKBACK, MIN, SIMILARITY, STEP};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -29,6 +29,10 @@ pub static MODELS: &[(&str, &str)] = &[
         "multiples of a step, none below a minimum (OpenAI before 5.6, xAI)",
     ),
     (
+        "intervals:2048",
+        "entries every so many tokens, hidden ones counted (OpenAI GPT-5.5); step=128, hidden=0, min=1024",
+    ),
+    (
         "message-ends",
         "ends of messages that an earlier request ended at (OpenAI 5.6 and later); min=1024",
     ),
@@ -38,7 +42,7 @@ pub static MODELS: &[(&str, &str)] = &[
     ),
     (
         "units",
-        "ends of earlier inputs and outputs, and detected common prefixes (DeepSeek)",
+        "ends of earlier inputs and outputs, and detected common prefixes (DeepSeek); interval=N tokens",
     ),
 ];
 
@@ -93,6 +97,21 @@ pub enum Model {
         /// Least hit.
         min: usize,
     },
+    /// The last of the places `size`, `2 size`, ... that the common prefix
+    /// reaches, counted from the start of a hidden system text of `hidden`
+    /// tokens; reported without those and in multiples of `step`, 0 below `min`
+    /// (OpenAI GPT-5.5). How long the hidden text is has to be found out: 0 is
+    /// optimistic. Source: its guide.
+    Intervals {
+        /// Tokens between two entries.
+        size: NonZeroUsize,
+        /// Granularity of the report.
+        step: NonZeroUsize,
+        /// Tokens in front of the prompt that no usage counts.
+        hidden: usize,
+        /// Least hit.
+        min: usize,
+    },
     /// The largest eligible message end that an earlier request wrote and this
     /// one lists: its own last, 20 before, and the end of the initial system
     /// messages; 0 below `min` (OpenAI 5.6 and later). Source: its guide.
@@ -110,9 +129,13 @@ pub enum Model {
         lookback: usize,
     },
     /// The largest unit end: of an earlier input, an earlier output, or a
-    /// common prefix that two earlier requests had (DeepSeek V4). Its fixed
-    /// intervals are not published and not modelled.
-    Units,
+    /// common prefix that two earlier requests had; and with an `interval` every
+    /// multiple of it that was sent before (DeepSeek V4). What its interval is is
+    /// not published; 64 tokens were its unit before.
+    Units {
+        /// Tokens between units at fixed places; `None`: none is assumed.
+        interval: Option<NonZeroUsize>,
+    },
 }
 
 /// A cache model that cannot be read.
@@ -160,8 +183,11 @@ impl Model {
             | Self::Align { .. }
             | Self::Radix { .. }
             | Self::Slots { .. }
-            | Self::Units => true,
-            Self::Steps { .. } | Self::MessageEnds { .. } | Self::Breakpoints { .. } => false,
+            | Self::Units { .. } => true,
+            Self::Steps { .. }
+            | Self::Intervals { .. }
+            | Self::MessageEnds { .. }
+            | Self::Breakpoints { .. } => false,
         }
     }
 
@@ -235,7 +261,21 @@ impl fmt::Display for Model {
                 option(f, "min", min, MIN)?;
                 option(f, "lookback", lookback, LOOKBACK)
             }
-            Self::Units => write!(f, "units"),
+            Self::Intervals {
+                size,
+                step,
+                hidden,
+                min,
+            } => {
+                write!(f, "intervals:{size}")?;
+                option(f, "step", step.get(), STEP)?;
+                option(f, "hidden", hidden, 0)?;
+                option(f, "min", min, MIN)
+            }
+            Self::Units { interval } => {
+                write!(f, "units")?;
+                interval.map_or(Ok(()), |tokens| write!(f, ",interval={tokens}"))
+            }
         }
     }
 }
@@ -272,6 +312,13 @@ mod tests {
             ("breakpoints,lookback=3", "breakpoints,lookback=3"),
             ("align:1600", "align:1600"),
             ("units", "units"),
+            ("units,interval=64", "units,interval=64"),
+            ("intervals:2048", "intervals:2048"),
+            ("intervals:2048,step=128,min=1024", "intervals:2048"),
+            (
+                "intervals:1024,hidden=70,step=1",
+                "intervals:1024,step=1,hidden=70",
+            ),
             ("slots:2", "slots:2"),
             ("slots:2,sps=0.9,ram=0", "slots:2,sps=0.9,ram=0"),
             ("radix", "radix:1"),
@@ -308,6 +355,8 @@ mod tests {
             ("blocks:16,drop=x", "`x` is no value for `drop`"),
             ("blocks:16,capacity=1", "`1` is no value for `capacity`"),
             ("units:3", "`3` is no value for `units`"),
+            ("units,interval=0", "`0` is no value for `interval`"),
+            ("intervals:2048,step=0", "`0` is no value for `step`"),
             ("slots:2,sps=7", "`7` is no value for `sps`"),
         ];
         for (written, expected) in cases {

@@ -67,10 +67,22 @@ pub(super) fn verdict(model: &Model, query: &Query<'_>, walk: &Walk) -> Verdict 
             let read = walk.common / size.get() * size.get();
             Verdict::read(if read >= min { read } else { 0 })
         }
+        Model::Intervals {
+            size,
+            step,
+            hidden,
+            min,
+        } => {
+            let reached = (walk.common.saturating_add(hidden)) / size.get() * size.get();
+            let read = reached.saturating_sub(hidden) / step.get() * step.get();
+            Verdict::read(if read >= min { read } else { 0 })
+        }
         Model::MessageEnds { min } => message_ends(query, walk, min),
         Model::Breakpoints { min, lookback } => breakpoints(query, walk, min, lookback),
-        Model::Units => {
-            let read = walk.marks.last().copied().unwrap_or(0);
+        Model::Units { interval } => {
+            let marked = walk.marks.last().copied().unwrap_or(0);
+            let fixed = interval.map_or(0, |size| walk.common / size.get() * size.get());
+            let read = marked.max(fixed);
             Verdict {
                 writes: vec![prompt, walk.common, read],
                 ..Verdict::read(read)

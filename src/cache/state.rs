@@ -245,7 +245,7 @@ impl Cache {
         tree.insert(&ids, flight.at_ms);
         match self.model {
             Model::Align { size, .. } => flight.writes.push((ids.len() / size * size.get(), 0)),
-            Model::Units => flight.writes.push((ids.len(), 0)),
+            Model::Units { .. } => flight.writes.push((ids.len(), 0)),
             _ => {}
         }
         for (end, longer_ms) in flight.writes {

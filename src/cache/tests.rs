@@ -56,6 +56,16 @@ fn a_prompt_sent_again_hits_what_each_model_allows() {
         ("steps:128,min=1024", 1023, 0, None),
         ("steps:128", 300, 256, None),
         ("units", 300, 300, None),
+        // Entries at 2,048 and 4,096 tokens.
+        ("intervals:2048", 5_000, 4_096, None),
+        ("intervals:2048", 2_047, 0, None),
+        // They are counted from the start of a hidden text of 100 tokens: the
+        // second lies at 3,996 tokens of the prompt, which is reported in steps.
+        ("intervals:2048,hidden=100", 5_000, 3_968, None),
+        ("intervals:2048,hidden=100,step=1", 5_000, 3_996, None),
+        ("intervals:2048,hidden=100,step=1", 3_995, 1_948, None),
+        ("intervals:512", 1_100, 1_024, None),
+        ("intervals:512", 1_000, 0, None),
     ];
     for &(model, tokens, read, created) in cases {
         let mut cache = cache(model);
@@ -250,6 +260,26 @@ fn a_running_request_is_shared_where_the_engine_shares_on_schedule() {
         };
         assert_eq!(cache.admit(&query).bound, 0, "{model}");
         assert_eq!(cache.admit(&query).bound, read, "{model}");
+    }
+}
+
+#[test]
+fn units_at_fixed_intervals_are_read_where_prompts_part() {
+    // Shared are 150 tokens, which end no input, no output and no known prefix.
+    let shared = text(1, 150);
+    let first = [&shared[..], &text(2, 100)].concat();
+    let second = [&shared[..], &text(3, 100)].concat();
+    for (model, read) in [
+        ("units", 0),
+        ("units,interval=64", 128),
+        ("units,interval=200", 0),
+    ] {
+        let mut cache = cache(model);
+        ask(&mut cache, &first, &[]);
+        assert_eq!(ask(&mut cache, &second, &[]).0, read, "{model}");
+        // The end of an earlier input goes before an interval that lies in front of it.
+        let third = [&second[..], &text(4, 10)].concat();
+        assert_eq!(ask(&mut cache, &third, &[]).0, 250, "{model}");
     }
 }
 

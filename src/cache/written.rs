@@ -11,6 +11,8 @@ const MOST_BLOCKS: usize = 1 << 24;
 pub(super) const SIMILARITY: u16 = 100;
 /// Default minimum of message ends and breakpoints, in tokens.
 pub(super) const MIN: usize = 1024;
+/// Default granularity of a report, in tokens.
+pub(super) const STEP: usize = 128;
 /// Default look-back, in content blocks.
 pub(super) const LOOKBACK: usize = 20;
 
@@ -47,6 +49,16 @@ impl<'a> Written<'a> {
         };
         size.and_then(NonZeroUsize::new)
             .ok_or_else(|| self.bad(self.name, self.value.unwrap_or_default(), "a number from 1"))
+    }
+
+    /// An option that is at least 1.
+    fn positive(&self, name: &str) -> Result<Option<NonZeroUsize>, ModelError> {
+        self.find(name)
+            .map(|value| {
+                let number = value.parse().ok().and_then(NonZeroUsize::new);
+                number.ok_or_else(|| self.bad(name, value, "a number from 1"))
+            })
+            .transpose()
     }
 
     fn no_size(&self) -> Result<(), ModelError> {
@@ -161,6 +173,18 @@ impl FromStr for Model {
                     min: written.count("min", 0)?,
                 })
             }
+            "intervals" => {
+                written.only(&["step", "hidden", "min"])?;
+                let step = written.positive("step")?;
+                Ok(Self::Intervals {
+                    size: written.size(None)?,
+                    step: step
+                        .or(NonZeroUsize::new(STEP))
+                        .unwrap_or(NonZeroUsize::MIN),
+                    hidden: written.count("hidden", 0)?,
+                    min: written.count("min", MIN)?,
+                })
+            }
             "message-ends" => {
                 written.only(&["min"])?;
                 written.no_size()?;
@@ -177,9 +201,11 @@ impl FromStr for Model {
                 })
             }
             "units" => {
-                written.only(&[])?;
+                written.only(&["interval"])?;
                 written.no_size()?;
-                Ok(Self::Units)
+                Ok(Self::Units {
+                    interval: written.positive("interval")?,
+                })
             }
             name => Err(ModelError::Unknown {
                 name: name.to_owned(),

@@ -341,6 +341,9 @@ pub struct PlacedMessage {
     pub role: Role,
     /// Its spans in rendering order; their texts' concatenation is its text.
     pub spans: Vec<PlacedSpan>,
+    /// Where cache markers stand: behind so many of its spans, ascending. Not
+    /// content: left out of every comparison.
+    pub marks: Vec<usize>,
 }
 
 impl PlacedMessage {

@@ -186,6 +186,10 @@ fn shown(tokens: Option<Tokens>) -> String {
     tokens.map_or_else(|| "-".to_owned(), |tokens| grouped(tokens.0))
 }
 
+const RED: &str = "\u{1b}[31m";
+const BOLD: &str = "\u{1b}[1m";
+const RESET: &str = "\u{1b}[0m";
+
 /// Where the prefix broke, or what the request goes on from. `before` is the
 /// size of the conversation's previous prompt.
 fn place(bound: &BoundRecord, before: Option<Tokens>) -> String {
@@ -194,7 +198,7 @@ fn place(bound: &BoundRecord, before: Option<Tokens>) -> String {
             .lost
             .map_or_else(|| "unknown".to_owned(), |lost| lost.to_string());
         return format!(
-            "BREAK in {} at byte {} because of {}: {behind} tokens lost behind it",
+            "{RED}BREAK in {}{RESET} at byte {} because of {BOLD}{}{RESET}: {behind} tokens lost behind it",
             broke.origin, broke.byte, broke.cause
         );
     }

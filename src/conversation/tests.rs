@@ -418,7 +418,7 @@ fn a_conversation_can_be_driven_from_any_thread() {
 
 #[test]
 fn keys_and_headers_that_pin_a_conversation_are_set_once_in_every_layout() {
-    use crate::context::{Configuration, Options, STRATEGIES};
+    use crate::context::{Options, STRATEGIES};
     let heeding = STRATEGIES
         .iter()
         .filter(|kind| kind.options.contains(&"affinity_header"))

@@ -122,7 +122,18 @@ impl<'a> BodyWriter<'a> {
         self.messages.push(PlacedMessage {
             role,
             spans: Vec::new(),
+            marks: Vec::new(),
         });
+    }
+
+    /// Notes a cache marker behind what was placed last.
+    pub(super) fn mark(&mut self) {
+        if let Some(message) = self.messages.last_mut() {
+            let behind = message.spans.len();
+            if message.marks.last() != Some(&behind) {
+                message.marks.push(behind);
+            }
+        }
     }
 
     /// Spans as one string.
@@ -182,6 +193,15 @@ impl<'a> BodyWriter<'a> {
         if !matches!(self.out.as_bytes().last(), Some(b'{' | b'[' | b':')) {
             self.out.push(',');
         }
+    }
+}
+
+/// Notes the marker that a field of the body itself puts behind the last block:
+/// automatic caching, which a target asks for by an extra field.
+pub(super) fn top_level_marker(out: &mut BodyWriter<'_>, params: &RequestParams) {
+    let asked = params.extra.get("cache_control");
+    if asked.is_some_and(|value| !value.is_null()) {
+        out.mark();
     }
 }
 

@@ -100,6 +100,10 @@ pub struct RecordedMessage {
     pub role: Role,
     /// Its spans.
     pub spans: Vec<RecordedSpan>,
+    /// Where cache markers stand: behind so many of its spans, ascending.
+    /// Absent where that was not recorded, which is not the same as none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<Vec<usize>>,
 }
 
 impl From<&PlacedMessage> for RecordedMessage {
@@ -115,6 +119,7 @@ impl From<&PlacedMessage> for RecordedMessage {
         Self {
             role: message.role,
             spans: spans.collect(),
+            marks: Some(message.marks.clone()),
         }
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
                 start: 10,
                 end: 10 + text.len(),
             }],
+            marks: Some(vec![1]),
         }],
         output_sha256: None,
         output_ids: None,

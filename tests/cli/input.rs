@@ -121,33 +121,21 @@ fn the_same_name_twice_or_no_conversation_at_all_is_refused() {
 }
 
 #[test]
-fn a_prediction_without_a_bound_shows_none_and_still_its_tokens() {
+fn a_prediction_knows_where_markers_stand() {
     let folder = Folder::with_small();
-    let shown = |model: &str| {
-        let flags = [
-            "predict",
-            "small.yaml",
-            "--config",
-            "dev",
-            "--cache-model",
-            model,
-        ];
-        let ended = folder.run(&flags);
+    let shown = |dialect: &str| {
+        let flags = ["predict", "small.yaml", "--config", "append-only"];
+        let model = ["--cache-model", "breakpoints,min=1", "--dialect", dialect];
+        let ended = folder.run(&[&flags[..], &model[..], &["--format", "jsonl"]].concat());
         ended.ended_with(0, &[]);
-        let row = ended
-            .out
-            .lines()
-            .find(|line| line.contains(" dev "))
-            .expect("a row");
-        row.split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+        let bound = |line: &str| {
+            let line: serde_json::Value = serde_json::from_str(line).expect("a line");
+            line["bound_tokens"].as_u64().expect("a bound")
+        };
+        ended.out.lines().map(bound).sum::<u64>()
     };
-    let (known, unknown) = (shown("blocks:16"), shown("breakpoints"));
-    assert_eq!(known[3], unknown[3], "the prompt tokens need no bound");
-    assert_ne!(unknown[3], "0");
-    assert!(unknown.contains(&"-".to_owned()), "{unknown:?}");
-    assert!(!known.contains(&"-".to_owned()), "{known:?}");
+    assert_eq!(shown("openai-chat"), 0, "without a marker nothing is kept");
+    assert!(shown("anthropic") > 0);
 }
 
 /// Sixty turns, each with a text of its own.

@@ -6,6 +6,7 @@
 )]
 
 mod after;
+mod breakpoints;
 mod faults;
 mod folder;
 mod input;

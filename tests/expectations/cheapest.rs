@@ -1,6 +1,6 @@
 //! Of the layouts that keep all facts, `append-only` computes the fewest tokens.
 
-use super::{facts, predict, scenario_files};
+use super::{facts, predict_on, scenario_files};
 use std::collections::BTreeMap;
 
 /// Tokens of a cache block.
@@ -14,8 +14,17 @@ fn append_only_computes_the_fewest_tokens_of_those_that_keep_all_facts() {
         keepers.push("turn-context");
     }
     assert!(keepers.len() > 2, "nothing to compare with: {keepers:?}");
-    for dialect in ["openai-chat", "anthropic"] {
-        let requests = predict(&scenario_files(), &keepers.join(","), dialect);
+    // Where the tail goes is all that wires differ in here: in the system text
+    // (OpenAI, servers of its kind, Gemini), in front of the newest message, or
+    // behind it while it is the first. Bedrock's second block is the first again.
+    let wires: [&[&str]; 3] = [
+        &["--dialect", "openai-chat"],
+        &["--dialect", "anthropic"],
+        &["--dialect", "openai-chat", "--wire", "openrouter"],
+    ];
+    for wire in wires {
+        let dialect = wire.join(" ");
+        let requests = predict_on(&scenario_files(), &keepers.join(","), wire);
         let mut computed: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
         let mut total: BTreeMap<&str, u64> = BTreeMap::new();
         for one in &requests {

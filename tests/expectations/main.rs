@@ -69,7 +69,13 @@ struct Broke {
 
 /// `predict` with `blocks:16`, a line per request.
 fn predict(files: &[PathBuf], configurations: &str, dialect: &str) -> Vec<Predicted> {
-    let mut arguments = vec!["predict", "--config", configurations, "--dialect", dialect];
+    predict_on(files, configurations, &["--dialect", dialect])
+}
+
+/// The same for any wire, as the arguments that name it.
+fn predict_on(files: &[PathBuf], configurations: &str, wire: &[&str]) -> Vec<Predicted> {
+    let mut arguments = vec!["predict", "--config", configurations];
+    arguments.extend(wire);
     arguments.extend(["--cache-model", "blocks:16", "--format", "jsonl"]);
     arguments.extend(files.iter().filter_map(|path| path.to_str()));
     program(&arguments)

@@ -1,7 +1,8 @@
 //! `render --format text`: a request as a person reads it.
 //!
 //! Every span stands in a line of its own with its layer or part, class, size
-//! and hash, and with what became of it since the request before. Behind the
+//! and hash, and with what became of it since the request before; cache markers
+//! stand where they were set. Behind the
 //! first difference nothing is `unchanged`: a text that was there before has
 //! moved, since a prefix cache cannot return it any more.
 
@@ -56,6 +57,10 @@ const RESET: &str = "\u{1b}[0m";
 struct Line {
     role: Role,
     digest: Digest,
+    /// Tokens of its text; 0 for a picture, which is not counted.
+    tokens: usize,
+    /// Whether a cache marker stands behind it.
+    marked: bool,
     /// Everything behind the change, ready to print.
     rest: String,
 }
@@ -78,7 +83,9 @@ impl Reader {
     ) -> String {
         let now = self.lines(&rendered.body.messages);
         let (changes, left) = changes(&self.before, &now);
-        let mut out = self.head(scenario, configuration, rendered);
+        let mut out = head(scenario, configuration, rendered, &now);
+        let gone: Vec<&Line> = left.iter().filter_map(|at| self.before.get(*at)).collect();
+        out.push_str(&sums(&now, &changes, &gone));
         let mut role = None;
         for (line, change) in now.iter().zip(&changes) {
             if role != Some(line.role) {
@@ -86,11 +93,14 @@ impl Reader {
                 role = Some(line.role);
             }
             row(&mut out, *change, &line.rest);
+            if line.marked {
+                let _infallible = writeln!(out, "  {BOLD}---------  cache marker{RESET}");
+            }
         }
         if !left.is_empty() {
             let _infallible = writeln!(out, "  [no longer in the request]");
         }
-        for line in left.iter().filter_map(|at| self.before.get(*at)) {
+        for line in gone {
             row(&mut out, Change::Gone, &line.rest);
         }
         self.before = now;
@@ -98,60 +108,87 @@ impl Reader {
         out
     }
 
-    fn head(&self, scenario: &str, configuration: &str, rendered: &Rendered) -> String {
-        let pending = &rendered.pending;
-        let tokens: usize = rendered
-            .body
-            .messages
-            .iter()
-            .flat_map(|message| &message.spans)
-            .filter_map(|placed| self.counted.get(&placed.span.text.digest()))
-            .sum();
-        let mut out = format!(
-            "{BOLD}{scenario} / {configuration}   turn {}.{}   {}{RESET}   {} tokens in texts, {} bytes\n",
-            pending.turn,
-            pending.request,
-            pending.purpose,
-            grouped(tokens as u64),
-            grouped(rendered.body.text.len() as u64),
-        );
-        for event in &pending.events {
-            let _infallible = writeln!(out, "  after: {} (line {})", event.label, event.line);
-        }
-        out
-    }
-
     fn lines(&mut self, messages: &[PlacedMessage]) -> Vec<Line> {
         let mut lines = Vec::new();
         for message in messages {
-            for placed in &message.spans {
+            for (at, placed) in message.spans.iter().enumerate() {
+                let tokens = self.tokens(placed);
                 lines.push(Line {
                     role: message.role,
                     digest: placed.span.text.digest(),
-                    rest: self.rest(placed),
+                    tokens: tokens.unwrap_or(0),
+                    marked: message.marks.contains(&(at + 1)),
+                    rest: rest(placed, tokens),
                 });
             }
         }
         lines
     }
 
-    fn rest(&mut self, placed: &PlacedSpan) -> String {
-        let (span, digest) = (&placed.span, placed.span.text.digest());
-        let tokens = if placed.part == Part::Image {
-            "-".to_owned()
-        } else {
-            let count = self.counted.entry(digest);
-            let count = count.or_insert_with(|| o200k().encode(&span.text).len());
-            grouped(*count as u64)
-        };
-        format!(
-            "{:<28} {:<12} {tokens:>7} tok  {}  {}",
-            span.origin,
-            span.class.as_str(),
-            &digest.to_string()[..8],
-            excerpt(&span.text),
-        )
+    /// Tokens of a span's text; `None` for a picture.
+    fn tokens(&mut self, placed: &PlacedSpan) -> Option<usize> {
+        if placed.part == Part::Image {
+            return None;
+        }
+        let text = &placed.span.text;
+        let count = self.counted.entry(text.digest());
+        Some(*count.or_insert_with(|| o200k().encode(text).len()))
     }
+}
+
+fn head(scenario: &str, configuration: &str, rendered: &Rendered, now: &[Line]) -> String {
+    let pending = &rendered.pending;
+    let tokens: usize = now.iter().map(|line| line.tokens).sum();
+    let mut out = format!(
+        "{BOLD}{scenario} / {configuration}   turn {}.{}   {}{RESET}   {} tokens in texts, {} bytes\n",
+        pending.turn,
+        pending.request,
+        pending.purpose,
+        grouped(tokens as u64),
+        grouped(rendered.body.text.len() as u64),
+    );
+    for event in &pending.events {
+        let _infallible = writeln!(out, "  after: {} (line {})", event.label, event.line);
+    }
+    out
+}
+
+/// Tokens by what became of them since the request before; nothing for a first
+/// request, in which everything is new.
+fn sums(now: &[Line], changes: &[Change], gone: &[&Line]) -> String {
+    let all = [Change::Unchanged, Change::Moved, Change::New];
+    let sum = |wanted: Change| -> usize {
+        let lines = now.iter().zip(changes);
+        let lines = lines.filter(|(_, change)| **change == wanted);
+        lines.map(|(line, _)| line.tokens).sum()
+    };
+    let mut parts: Vec<(Change, usize)> = all.map(|change| (change, sum(change))).to_vec();
+    parts.push((Change::Gone, gone.iter().map(|line| line.tokens).sum()));
+    if sum(Change::New) == now.iter().map(|line| line.tokens).sum::<usize>() {
+        return String::new();
+    }
+    let shown = parts.iter().filter(|(_, tokens)| *tokens > 0);
+    let shown = shown.map(|(change, tokens)| {
+        let style = change.style();
+        format!(
+            "{style}{} {}{RESET}",
+            grouped(*tokens as u64),
+            change.word()
+        )
+    });
+    format!("  {}\n", shown.collect::<Vec<_>>().join(", "))
+}
+
+fn rest(placed: &PlacedSpan, tokens: Option<usize>) -> String {
+    let span = &placed.span;
+    let tokens = tokens.map_or_else(|| "-".to_owned(), |count| grouped(count as u64));
+    format!(
+        "{:<28} {:<12} {tokens:>7} tok  {}  {}",
+        span.origin,
+        span.class.as_str(),
+        &span.text.digest().to_string()[..8],
+        excerpt(&span.text),
+    )
 }
 
 fn row(out: &mut String, change: Change, rest: &str) {
@@ -200,6 +237,8 @@ mod tests {
         Line {
             role,
             digest: Digest::of(text.as_bytes()),
+            tokens: text.len(),
+            marked: false,
             rest: text.to_owned(),
         }
     }
@@ -219,6 +258,18 @@ mod tests {
         let (found, left) = changes(&before, &now);
         assert_eq!(found, [Change::Unchanged, Change::New, Change::Moved]);
         assert_eq!(left, [2], "the answer is gone");
+    }
+
+    #[test]
+    fn tokens_are_summed_by_what_became_of_them() {
+        let before = [line(Role::System, "agent"), line(Role::User, "hi")];
+        let now = ["agent", "artifacts"].map(|text| line(Role::System, text));
+        let (found, left) = changes(&before, &now);
+        let gone: Vec<&Line> = left.iter().map(|at| &before[*at]).collect();
+        let shown = anstream::adapter::strip_str(&sums(&now, &found, &gone)).to_string();
+        assert_eq!(shown, "  5 unchanged, 9 new, 2 gone\n");
+        let (found, _) = changes(&[], &now);
+        assert_eq!(sums(&now, &found, &[]), "", "a first request");
     }
 
     #[test]

@@ -172,8 +172,8 @@ fn last_sentence(text: &str, after: usize) -> Option<usize> {
     last
 }
 
-/// An answer as it enters the history: blocks of tool results from 5000 units
-/// on are replaced by previews.
+/// An answer as it enters the history: blocks of tool results over 5000 units
+/// are replaced by previews.
 pub(super) fn answer(text: &str, phrases: &Phrases) -> String {
     const TAGS: [&str; 6] = [
         "localSearch",
@@ -188,7 +188,7 @@ pub(super) fn answer(text: &str, phrases: &Phrases) -> String {
     }
     TAGS.into_iter().fold(text.to_owned(), |text, tag| {
         replaced(&text, &[tag], Attributes::Allowed, |block, tag| {
-            if len16(block) < WHOLE {
+            if len16(block) <= WHOLE {
                 block.to_owned()
             } else if tag == "localSearch" {
                 search_results(block, phrases)
@@ -346,5 +346,10 @@ mod tests {
             answer("<localSearch>short</localSearch>", &book()),
             "<localSearch>short</localSearch>"
         );
+        // Only what is over the limit shrinks.
+        let frame = len16("<url_content></url_content>");
+        let page = |n: usize| format!("<url_content>{}</url_content>", "w".repeat(n - frame));
+        assert_eq!(answer(&page(5_000), &book()), page(5_000));
+        assert_ne!(answer(&page(5_001), &book()), page(5_001));
     }
 }

@@ -18,7 +18,7 @@ mod read;
 use super::openai_chat::cache_control;
 use super::reading::Reading;
 use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body};
-use crate::chat::{Block, Content, Family, Message, Part, Prompt, Role, ToolCall};
+use crate::chat::{Block, Content, Family, Message, Part, Prompt, Role, ToolCall, Ttl};
 use read::AnthropicReader;
 
 /// The dialect.
@@ -68,6 +68,7 @@ impl Dialect for Anthropic {
                 messages(&mut out, stretch);
             }
             out.end_array();
+            body::top_level_marker(&mut out, params);
         }
         out.json_field("stream", if params.stream { "true" } else { "false" });
         if let Some(salt) = &params.salt {
@@ -79,6 +80,12 @@ impl Dialect for Anthropic {
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::<Reading<AnthropicReader>>::default()
     }
+}
+
+/// A marker behind the block that is being written.
+fn mark(out: &mut BodyWriter<'_>, ttl: Ttl) {
+    out.pair_json("cache_control", cache_control(ttl));
+    out.mark();
 }
 
 fn tools(out: &mut BodyWriter<'_>, prompt: &Prompt) {
@@ -93,7 +100,7 @@ fn tools(out: &mut BodyWriter<'_>, prompt: &Prompt) {
         out.key("input_schema");
         out.json(Part::ToolSchema, &tool.parameters);
         if let Some(marker) = tool.marker {
-            out.pair_json("cache_control", cache_control(marker.ttl));
+            mark(out, marker.ttl);
         }
         out.end_object();
     }
@@ -152,7 +159,7 @@ fn tool_result(out: &mut BodyWriter<'_>, message: &Message) {
         }
     };
     if let Some(marker) = marker {
-        out.pair_json("cache_control", cache_control(marker.ttl));
+        mark(out, marker.ttl);
     }
     out.end_object();
 }
@@ -193,7 +200,7 @@ fn list_content(out: &mut BodyWriter<'_>, blocks: &[Block]) {
             }
         }
         if let Some(marker) = block.marker {
-            out.pair_json("cache_control", cache_control(marker.ttl));
+            mark(out, marker.ttl);
         }
         out.end_object();
     }

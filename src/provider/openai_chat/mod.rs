@@ -59,6 +59,7 @@ impl Dialect for OpenAiChat {
                 message(&mut out, one, explicit);
             }
             out.end_array();
+            body::top_level_marker(&mut out, params);
         }
         out.json_field("max_tokens", &params.max_tokens.to_string());
         if params.stream {
@@ -93,10 +94,11 @@ pub(super) fn cache_fields(out: &mut BodyWriter<'_>, prompt: &Prompt, params: &R
 /// one that OpenRouter, `LiteLLM` and Qwen take.
 pub(super) fn marker(out: &mut BodyWriter<'_>, ttl: Option<Ttl>, explicit: bool) {
     match ttl {
-        None => {}
+        None => return,
         Some(_) if explicit => out.pair_json("prompt_cache_breakpoint", r#"{"mode":"explicit"}"#),
         Some(ttl) => out.pair_json("cache_control", cache_control(ttl)),
     }
+    out.mark();
 }
 
 /// Anthropic's marker.

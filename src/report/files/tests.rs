@@ -255,6 +255,7 @@ fn a_large_run_gives_a_page_of_bounded_size_that_says_what_it_leaves_out() {
                             start: 100,
                             end: 2_000,
                         }],
+                        marks: None,
                     })
                     .collect();
                 run.0.push(record);

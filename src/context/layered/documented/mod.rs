@@ -86,6 +86,10 @@ struct Layered {
 }
 
 impl Layered {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the registry starts every strategy in one way"
+    )]
     fn start(setup: Setup) -> Result<Box<dyn Strategy>, ContextError> {
         let Setup {
             options, phrases, ..

@@ -20,7 +20,7 @@ use super::files::Files;
 use super::frame::{Frame, Marks, user};
 use super::release::Release;
 use super::sources::in_layer;
-use crate::chat::{Class, Family, Origin, Prompt, Span, Text};
+use crate::chat::{Class, Family, Message, Origin, Prompt, Role, Span, Text};
 use crate::context::Phrases;
 use crate::context::configuration::{Options, Reasoning};
 use crate::context::registry::{self, key};
@@ -82,6 +82,10 @@ struct Copilot {
 }
 
 impl Copilot {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the registry starts every strategy in one way"
+    )]
     fn start(release: Release, setup: Setup) -> Result<Box<dyn Strategy>, ContextError> {
         let Setup {
             options, phrases, ..
@@ -162,6 +166,20 @@ impl Copilot {
         frame
     }
 
+    /// Release 4, with a model that takes no system message.
+    fn speaks_as_human(&self, chain: &Chain<'_>) -> bool {
+        let chains =
+            |turn: &UserTurn| matches!(chain_kind(turn), ChainKind::Plus | ChainKind::VaultQa);
+        let asks = matches!(
+            chain.purpose,
+            Purpose::Send | Purpose::Regenerate | Purpose::Resume
+        );
+        self.release == Release::V4
+            && asks
+            && chain.live.model.as_deref().is_some_and(takes_no_system)
+            && chain.newest().is_some_and(|turn| chains(turn))
+    }
+
     /// A helper gets the instructions and its task, and nothing of the chat.
     fn helper(&self, chain: &Chain<'_>, helper: &Subagent) -> Frame {
         let system = self.system(chain.live, &Files::from(chain.vault), None);
@@ -191,14 +209,39 @@ impl Copilot {
         }
     }
 
-    /// As shipped, one marker for one router and none elsewhere, unless a
-    /// configuration asks for more.
+    /// As shipped, one marker for one router from release 4 on and none elsewhere,
+    /// unless a configuration asks for more.
     fn marks(&self, chain: &Chain<'_>) -> Marks {
         match self.options.markers {
             Some(rule) => Marks::of(rule),
-            None if chain.wire.family == Family::Openrouter => Marks::Last,
+            None if self.release == Release::V4 && chain.wire.family == Family::Openrouter => {
+                Marks::Last
+            }
             None => Marks::None,
         }
+    }
+}
+
+/// Whether a model takes no system message from the chains that put documents
+/// and tool outputs in front of the question.
+fn takes_no_system(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    ["o1", "o3", "o4"].iter().any(|family| {
+        let rest = name.strip_prefix(family);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    })
+}
+
+/// The system message in the person's name.
+fn as_human(prompt: &mut Prompt) {
+    let blocks = std::mem::take(&mut prompt.system);
+    if !blocks.is_empty() {
+        let system = Message {
+            role: Role::User,
+            blocks,
+            tool_call_id: None,
+        };
+        prompt.messages.insert(0, system);
     }
 }
 
@@ -242,7 +285,11 @@ impl Strategy for Copilot {
             let boundary = chain.boundary();
             frame.summary = boundary.map(|(_, compaction)| compaction.summary.clone());
         }
-        Ok(frame.prompt(chain, self.marks(chain), &self.options, &self.phrases))
+        let mut prompt = frame.prompt(chain, self.marks(chain), &self.options, &self.phrases);
+        if self.speaks_as_human(chain) {
+            as_human(&mut prompt);
+        }
+        Ok(prompt)
     }
 }
 

@@ -228,14 +228,44 @@ fn one_router_gets_one_marker_and_nobody_else() {
         (Family::Openai, 0),
         (Family::Google, 0),
     ] {
-        let (mut talk, mut it) = (Talk::new(family), start("copilot-4"));
-        let prompt = talk.send(&mut *it, "one");
-        assert_eq!(
-            flat_with_markers(&prompt).matches('|').count(),
-            marked,
-            "{family:?}"
-        );
+        // The marker came after release 3.1.
+        for (name, marked) in [("copilot-4", marked), ("copilot-3.1", 0)] {
+            let (mut talk, mut it) = (Talk::new(family), start(name));
+            let prompt = talk.send(&mut *it, "one");
+            assert_eq!(
+                flat_with_markers(&prompt).matches('|').count(),
+                marked,
+                "{family:?}, {name}"
+            );
+        }
     }
+}
+
+#[test]
+fn models_that_take_no_system_message_get_it_in_the_persons_name() {
+    use crate::chat::Role;
+    let cases = [
+        ("copilot-4", "o3-mini", ChainKind::Plus, true),
+        ("copilot-4", "openai/o1", ChainKind::VaultQa, true),
+        ("copilot-4", "o4-mini", ChainKind::Llm, false),
+        ("copilot-4", "gpt-5.5", ChainKind::Plus, false),
+        ("copilot-4", "o30", ChainKind::Plus, false),
+        ("copilot-3.1", "o3-mini", ChainKind::Plus, false),
+    ];
+    for (name, model, kind, human) in cases {
+        let (mut talk, mut it) = (Talk::new(Family::Openai), start(name));
+        talk.now.model = Some(Arc::from(model));
+        let prompt = talk.send_with(&mut *it, "one", |turn| turn.chain = Some(kind));
+        assert_eq!(prompt.system.is_empty(), human, "{name}, {model}");
+        assert_eq!(prompt.messages.len(), if human { 2 } else { 1 });
+        assert_eq!(prompt.messages[0].role, Role::User);
+        assert!(text_of(&prompt, human).starts_with("You help."));
+    }
+}
+
+/// The text of the system message, wherever it stands.
+fn text_of(prompt: &Prompt, human: bool) -> String {
+    texts(prompt)[usize::from(human)].clone()
 }
 
 #[test]

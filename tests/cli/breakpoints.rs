@@ -1,0 +1,93 @@
+//! Marked places: what the embedded server counts is what the bounds say, on
+//! every request, since records keep where the markers stood.
+
+use super::folder::Folder;
+use super::servers::{Embedded, instant};
+use prefixbench::server::{Options, find_profile};
+use std::collections::BTreeMap;
+
+/// Scenarios of every kind of turn: plain, toggles, tool loops with more blocks
+/// than a look-back spans, helpers, compactions, a pause beyond the lifetime.
+const SCENARIOS: &[&str] = &[
+    "quickstart",
+    "s06-artifacts",
+    "s09-memory-off",
+    "s17-compaction",
+    "s19-tool-loop",
+    "s20-subagent",
+    "s22-idle-gap",
+    "l05-agent",
+];
+
+/// The same with a look-back so short that some turns step over it.
+const LOOPS: &[&str] = &["s19-tool-loop", "l05-agent"];
+
+const CONFIGURATIONS: &str = "inline,dev,turn-context,layered,copilot-4,append-only";
+
+fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let read = reader.deserialize().map(|row| row.expect("a row"));
+    read.collect()
+}
+
+#[test]
+fn bound_equals_count_on_every_request_under_the_model_of_marked_places() {
+    let folder = Folder::new();
+    check(&folder, SCENARIOS, &["--profile", "anthropic"]);
+}
+
+#[test]
+fn the_same_where_turns_step_over_a_short_look_back() {
+    let model = "breakpoints,lookback=3,min=200";
+    let server = Embedded::start(Options {
+        profile: find_profile("anthropic").expect("a profile"),
+        cache_model: Some(model.parse().expect("a model")),
+        ..instant()
+    });
+    let target = ["--target", &server.url, "--model", "embedded"];
+    let folder = Folder::new();
+    let model = ["--cache-model", model, "--isolate", "conversation"];
+    check(&folder, LOOPS, &[&target[..], &model[..]].concat());
+}
+
+/// Runs the scenarios with `more` flags and compares what was read with what the
+/// bounds say.
+fn check(folder: &Folder, names: &[&str], more: &[&str]) {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let files = names
+        .iter()
+        .map(|name| format!("{root}/scenarios/{name}.yaml"));
+    let files: Vec<String> = files.collect();
+    let mut flags = vec!["run"];
+    flags.extend(files.iter().map(String::as_str));
+    flags.extend(["--config", CONFIGURATIONS, "--dialect", "anthropic"]);
+    flags.extend(["--no-report", "--out", "run"]);
+    flags.extend(more);
+    folder.run(&flags).ended_with(0, &[]);
+    folder.run(&["report", "run"]).ended_with(0, &[]);
+    let rows = rows(&folder.read("run", "requests.csv"));
+    let mut wrong = Vec::new();
+    let mut read = 0;
+    for row in &rows {
+        read += row["read_tokens"].parse::<u64>().unwrap_or(0);
+        if row["flags"].contains("beyond_lifetime") {
+            // The scenario waited, the server's clock did not.
+            assert_eq!(row["bound_tokens"], "0");
+            continue;
+        }
+        if row["read_tokens"] != row["bound_tokens"] || row["bound_tokens"].is_empty() {
+            wrong.push(format!(
+                "{} {} {}.{}: read {}, bound {}, {}",
+                row["scenario"],
+                row["configuration"],
+                row["turn"],
+                row["request"],
+                row["read_tokens"],
+                row["bound_tokens"],
+                row["flags"],
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(read > 0 && rows.len() > 50, "{} rows", rows.len());
+}
