@@ -61,11 +61,16 @@ def quantile(sample, q):
 LONGEST = {}
 
 
+def trusted(row):
+    """Whether shares may be computed from an answered request."""
+    return row["usage_origin"] == "reported" and row["total_tokens"] and row["read_tokens"] \
+        and "contaminated" not in row["flags"].split("; ")
+
+
 def figures(rows):
     """All figures of some rows of requests.csv, under their names in the report."""
     answered = [row for row in rows if row["outcome"] == "ok"]
-    counted = [row for row in answered
-               if row["usage_origin"] == "reported" and row["total_tokens"] and row["read_tokens"]]
+    counted = [row for row in answered if trusted(row)]
     first_tries = sum(row["attempt"] == "1" for row in rows)
     requests = max(first_tries, len(answered))
     found = {
@@ -128,8 +133,7 @@ def pairs(rows, base, candidate):
     """Differences of two configurations over the conversations that both ran."""
     sums = {}
     for row in rows:
-        if row["outcome"] == "ok" and row["usage_origin"] == "reported" \
-                and row["total_tokens"] and row["read_tokens"]:
+        if row["outcome"] == "ok" and trusted(row):
             unit = sums.setdefault(row["configuration"], {}).setdefault(
                 (row["group"], row["scenario"], row["repeat"]), [0, 0])
             unit[0] += int(row["total_tokens"])

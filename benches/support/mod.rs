@@ -140,6 +140,7 @@ pub(crate) fn record(pending: &Pending, body: &Body, at: u64) -> RequestRecord {
         bytes_sent: Bytes(body.text.len() as u64),
         salt: None,
         nonce: name("0 0 0 0 0 0 0 0"),
+        epoch: 0,
         scenario_ms: pending.scenario_ms,
         prompt: body.messages.iter().map(RecordedMessage::from).collect(),
         output_sha256: Some(Digest::of(b"answer")),

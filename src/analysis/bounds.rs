@@ -30,7 +30,8 @@ use together::Together;
 pub struct Inputs<'a> {
     /// The target; only its records are looked at.
     pub target: &'a TargetFacts,
-    /// Records in any order.
+    /// Records in any order. Those that were set aside are played through the cache as
+    /// all others, and nothing is found for them.
     pub records: &'a [RequestRecord],
     /// Texts of their spans and answers.
     pub spans: &'a SpanStore,
@@ -78,13 +79,14 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
             record.request,
         );
         let broke = broke.or_else(|| broken.get(&request).filter(|_| record.attempt > 1).cloned());
-        if let Some(broke) = &broke {
+        if let Some(broke) = broke.as_ref().filter(|_| !record.is_aside()) {
             broken.insert(request, broke.clone());
         }
         let fresh = is_isolated(record) && units.insert(realm(record));
         let prompt = renderer.prompt(record);
         let admitted = caches.admit(record, prompt.as_ref(), held, &renderer);
-        let beyond = clocks.beyond_lifetime(record, held, inputs.target.lifetime_ms);
+        let beyond =
+            !record.is_aside() && clocks.beyond_lifetime(record, held, inputs.target.lifetime_ms);
         if let (Some(prompt), true) = (&prompt, held) {
             together.add(
                 record,
@@ -109,8 +111,15 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     // Last, since a request in flight beside a later one has its bound lifted by that.
     for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
         let model = caches.model.as_ref();
-        bound.flags = flags::of(record, bound, inputs.target, model, beyond, fresh);
+        let start = flags::Start {
+            isolated: is_isolated(record),
+            fresh,
+        };
+        bound.flags = flags::of(record, bound, inputs.target, model, beyond, start);
     }
+    let mut aside = records.iter().map(|record| record.is_aside());
+    found.retain(|_| !aside.next().unwrap_or(false));
+    flags::spread(&mut found);
     Ok(found)
 }
 
@@ -185,32 +194,34 @@ fn counted(
 /// Requests whose answers end later than those sent so far.
 type Running = BTreeMap<(Micros, usize), (Handle, Vec<u32>)>;
 
-/// Model, salt and nonce: requests that have none of it in common share nothing
-/// that matters here.
-type Realm = (Arc<str>, Option<Arc<str>>, Arc<str>);
+/// Model, epoch, salt and nonce: requests that have not all of it in common share
+/// nothing that matters here.
+type Realm = (Arc<str>, u32, Option<Arc<str>>, Arc<str>);
 
 fn realm(record: &RequestRecord) -> Realm {
     (
         Arc::clone(&record.model),
+        record.epoch,
         record.salt.clone(),
         Arc::clone(&record.nonce),
     )
 }
 
-/// Whether a salt or nonce of its own keeps the request's unit from others.
+/// Whether a salt or nonce of its own, or a reset, keeps the request's unit from others.
 fn is_isolated(record: &RequestRecord) -> bool {
     record.salt.is_some()
+        || record.epoch > 0
         || record
             .nonce
             .bytes()
             .any(|byte| (b'1'..=b'9').contains(&byte))
 }
 
-/// The caches of a target: one per model that was asked for.
+/// The caches of a target: one per model that was asked for, and anew in each epoch.
 struct Caches {
     model: Option<Model>,
     lifetime: Option<Duration>,
-    by_name: HashMap<Arc<str>, (Cache, Running)>,
+    by_name: HashMap<(Arc<str>, u32), (Cache, Running)>,
     /// Where a prompt is not known, nothing can be said of those behind it.
     unknown: HashSet<Realm>,
     admitted: usize,
@@ -238,7 +249,10 @@ impl Caches {
         let model = self.model.as_ref()?;
         let realm = realm(record);
         let Some(prompt) = prompt.filter(|prompt| prompt.suffices(model)) else {
-            self.unknown.insert(realm);
+            // One that was refused has left nothing that would have to be known.
+            if held {
+                self.unknown.insert(realm);
+            }
             return None;
         };
         if self.unknown.contains(&realm) || record.stamps.sent_us.is_none() {
@@ -247,7 +261,7 @@ impl Caches {
         let sent = record.stamps.sent_us?;
         let (cache, running) = self
             .by_name
-            .entry(Arc::clone(&record.model))
+            .entry((Arc::clone(&record.model), record.epoch))
             .or_insert_with(|| (Cache::new(model, self.lifetime), Running::new()));
         let later = running.split_off(&(Micros(sent.0 + 1), 0));
         for (_, (handle, output)) in std::mem::replace(running, later) {

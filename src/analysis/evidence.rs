@@ -31,7 +31,8 @@ pub struct Evidence {
     pub unreliable: u64,
     /// Counted, but without a bound.
     pub without_bound: u64,
-    /// First requests that read more than an isolated conversation can.
+    /// Conversations that did not begin on the cache that they were to begin on; they
+    /// are left out of all shares.
     pub contaminated: u64,
     /// Counts above their bound.
     pub above_bound: u64,
@@ -117,7 +118,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
             UsageOrigin::Reported => {}
         }
         found.without_bound += u64::from(sample.counted().is_some() && sample.bound.is_none());
-        found.contaminated += u64::from(sample.has("contaminated"));
+        found.contaminated += u64::from(sample.has("contaminated") && sample.is_first());
         found.above_bound += u64::from(sample.has("above_bound"));
         found.off_step += u64::from(sample.has("off_step"));
         if sample.has("beyond_lifetime") {

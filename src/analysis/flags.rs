@@ -4,6 +4,7 @@ use crate::cache::Model;
 use crate::chat::UsageOrigin;
 use crate::record::{BoundRecord, Outcome, RequestRecord, TargetFacts};
 use crate::units::Tokens;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Flags that the bound of a request gives rise to.
@@ -12,9 +13,10 @@ use std::sync::Arc;
 ///   the server's clock did not: its count is not what the scenario asks for.
 /// * `above_bound`: more read than the cache could hold, beyond the target's
 ///   tolerance: another tokenizer, another client, a cache of whole answers.
-/// * `contaminated`: the same of a conversation's first request, which should
-///   have begun on a known cache.
-///   Where there is no bound: of the first request under a salt or nonce of its own.
+/// * `contaminated`: the same of the first request of a conversation that was kept
+///   apart, and so should have begun on a known cache.
+///   Where there is no bound: of the first request under a salt or nonce of its own,
+///   or behind a reset.
 /// * `off_step`: a count that is no multiple of the cache's step.
 pub(super) fn of(
     record: &RequestRecord,
@@ -22,7 +24,7 @@ pub(super) fn of(
     target: &TargetFacts,
     model: Option<&Model>,
     beyond_lifetime: bool,
-    fresh: bool,
+    start: Start,
 ) -> Vec<Arc<str>> {
     let mut flags = Vec::new();
     let mut raise = |flag: &str| flags.push(Arc::from(flag));
@@ -37,13 +39,13 @@ pub(super) fn of(
     let above = bound.bound.is_some_and(|bound| read > bound + tolerance);
     if above && !beyond_lifetime {
         raise("above_bound");
-        if record.turn == 1 && record.request == 1 {
-            raise("contaminated");
+        if start.isolated && record.turn == 1 && record.request == 1 {
+            raise(CONTAMINATED);
         }
     }
     // Where nothing counts the prompt's tokens, a fresh unit must still begin cold.
-    if bound.bound.is_none() && fresh && read > tolerance.max(HIDDEN) {
-        raise("contaminated");
+    if bound.bound.is_none() && start.fresh && read > tolerance.max(HIDDEN) {
+        raise(CONTAMINATED);
     }
     if model
         .and_then(step)
@@ -53,6 +55,33 @@ pub(super) fn of(
     }
     flags
 }
+
+/// What was known of the cache when a request was sent.
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    /// Whether its unit was kept apart from others.
+    pub(super) isolated: bool,
+    /// Whether it is the first of such a unit.
+    pub(super) fresh: bool,
+}
+
+/// What was found of a conversation's first request holds for all of it: its later
+/// requests build on the same cache.
+pub(super) fn spread(found: &mut [BoundRecord]) {
+    let is = |flag: &Arc<str>| &**flag == CONTAMINATED;
+    let contaminated: HashSet<Arc<str>> = found
+        .iter()
+        .filter(|bound| bound.flags.iter().any(is))
+        .map(|bound| Arc::clone(&bound.conversation))
+        .collect();
+    for bound in found {
+        if contaminated.contains(&bound.conversation) && !bound.flags.iter().any(is) {
+            bound.flags.push(Arc::from(CONTAMINATED));
+        }
+    }
+}
+
+const CONTAMINATED: &str = "contaminated";
 
 /// What the count of a prompt of `total` tokens may be off by.
 fn tolerance(target: &TargetFacts, total: Option<Tokens>) -> Tokens {

@@ -15,6 +15,7 @@ pub mod prices;
 mod recorded;
 mod render;
 mod results;
+pub mod rules;
 mod samples;
 pub mod stats;
 mod tables;

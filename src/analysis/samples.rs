@@ -76,7 +76,7 @@ pub struct Sample {
     pub broke: Option<Break>,
     /// Time to first token: from sent to the first text, reasoning or tool delta.
     pub ttft: Option<Micros>,
-    /// How much later than due it was sent.
+    /// How late the client itself was; see [`Stamps::lateness`](crate::record::Stamps::lateness).
     pub late: Micros,
     /// Flags of the record and of the analysis.
     pub flags: Vec<Arc<str>>,
@@ -85,10 +85,12 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Whether shares may be computed from it: answered, and with a count that
-    /// the server reported.
+    /// Whether shares may be computed from it: answered, with a count that the server
+    /// reported, in a conversation that began on a known cache.
     pub fn counted(&self) -> Option<(Tokens, Tokens)> {
-        let good = self.outcome == Outcome::Ok && self.origin == UsageOrigin::Reported;
+        let good = self.outcome == Outcome::Ok
+            && self.origin == UsageOrigin::Reported
+            && !self.has("contaminated");
         good.then_some((self.total?, self.read?))
     }
 
@@ -215,11 +217,7 @@ impl Samples {
                 .zip(stamps.sent_us)
                 .and_then(|(first, sent)| first.0.checked_sub(sent.0))
                 .map(Micros),
-            late: Micros(
-                stamps
-                    .sent_us
-                    .map_or(0, |sent| sent.0.saturating_sub(stamps.due_us.0)),
-            ),
+            late: stamps.lateness().unwrap_or_default(),
             flags,
             events: record
                 .events

@@ -87,6 +87,7 @@ pub(crate) fn blank(configuration: &str, turn: u32) -> RequestRecord {
         bytes_sent: Bytes(400),
         salt: None,
         nonce: name("0 0 0 0 0 0 0 0"),
+        epoch: 0,
         scenario_ms: i64::from(turn) * 47_313,
         prompt: Vec::new(),
         output_sha256: None,

@@ -12,6 +12,7 @@ mod exit;
 mod explain;
 mod fleet;
 mod list;
+mod merge;
 mod output;
 mod outputs;
 mod planned;
@@ -48,6 +49,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(Box<run::Arguments>),
+    Merge(merge::Arguments),
     Render(render::Arguments),
     Predict(predict::Arguments),
     Explain(explain::Arguments),
@@ -64,7 +66,8 @@ enum Command {
 ///
 /// Data goes to stdout, everything else to stderr.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let parsed = match Arguments::try_parse_from(arguments) {
+    let raw: Vec<OsString> = arguments.into_iter().collect();
+    let parsed = match Arguments::try_parse_from(&raw) {
         Ok(parsed) => parsed,
         Err(error) => return usage(&error),
     };
@@ -76,7 +79,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         .with_target(false)
         .try_init();
     let ended = match parsed.command {
-        Command::Run(arguments) => run::run(*arguments),
+        // Behind the names of program and subcommand.
+        Command::Run(arguments) => run::run(*arguments, raw.get(2..).unwrap_or_default()),
+        Command::Merge(arguments) => merge::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Predict(arguments) => predict::run(arguments),
         Command::Explain(arguments) => explain::run(&arguments),

@@ -111,6 +111,7 @@ fn record(
         bytes_sent: Bytes(rendered.body.text.len() as u64),
         salt: None,
         nonce: Arc::from(Nonce::default().to_string()),
+        epoch: 0,
         scenario_ms: pending.scenario_ms,
         prompt: rendered
             .body

@@ -9,9 +9,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+/// Reads a variable.
+type Environment = Box<dyn Fn(&str) -> Option<String> + Send>;
+
 /// The settings of a run, resolved one by one.
 pub(super) struct Settings {
-    environment: fn(&str) -> Option<String>,
+    environment: Environment,
     plan: BTreeMap<&'static str, Vec<String>>,
     resolved: BTreeMap<String, Setting>,
 }
@@ -25,7 +28,22 @@ impl Settings {
         )]
         let environment = |name: &str| std::env::var(name).ok();
         Self {
-            environment,
+            environment: Box::new(environment),
+            plan: BTreeMap::new(),
+            resolved: BTreeMap::new(),
+        }
+    }
+
+    /// Nothing resolved yet; variables are those that decided when a run was begun,
+    /// whatever this process has.
+    pub(super) fn of_run(settings: &BTreeMap<String, Setting>) -> Self {
+        let by_variable = settings
+            .iter()
+            .filter(|(_, setting)| setting.origin == SettingOrigin::Env)
+            .map(|(name, setting)| (variable(name), text(&setting.value)));
+        let by_variable: BTreeMap<String, String> = by_variable.collect();
+        Self {
+            environment: Box::new(move |name| by_variable.get(name).cloned()),
             plan: BTreeMap::new(),
             resolved: BTreeMap::new(),
         }
@@ -116,7 +134,7 @@ impl Settings {
         if let Some(values) = flag {
             return Ok(Some((values, SettingOrigin::Flag)));
         }
-        let variable = format!("PREFIXBENCH_{}", name.to_uppercase().replace('-', "_"));
+        let variable = variable(name);
         if let Some(text) = (self.environment)(&variable) {
             let values = split(&text).into_iter();
             let values = values.map(|value| parsed(&variable, value));
@@ -168,6 +186,20 @@ impl Settings {
     }
 }
 
+/// The variable of a setting.
+fn variable(name: &str) -> String {
+    format!("PREFIXBENCH_{}", name.to_uppercase().replace('-', "_"))
+}
+
+/// A value as a variable holds it.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
 fn parsed<T: FromStr>(variable: &str, text: &str) -> Result<T, Failure>
 where
     T::Err: Display,
@@ -186,7 +218,7 @@ mod tests {
 
     fn with(environment: fn(&str) -> Option<String>) -> Settings {
         Settings {
-            environment,
+            environment: Box::new(environment),
             plan: BTreeMap::from([("max-tokens", vec!["4".to_owned()])]),
             resolved: BTreeMap::new(),
         }
@@ -234,6 +266,22 @@ mod tests {
             settings.into_map()["sessions"].value,
             Value::from(vec!["2"])
         );
+    }
+
+    #[test]
+    fn a_run_that_goes_on_has_the_variables_that_it_was_begun_with() {
+        let mut begun = with(|name| match name {
+            "PREFIXBENCH_REPEAT" => Some("5".to_owned()),
+            "PREFIXBENCH_SESSIONS" => Some("1,8".to_owned()),
+            _ => None,
+        });
+        assert_eq!(begun.resolve("repeat", None, 1).ok(), Some(5));
+        assert_eq!(begun.resolve("seed", None, 1).ok(), Some(1));
+        assert_eq!(begun.list("sessions", &[], vec![1]).ok(), Some(vec![1, 8]));
+        let mut again = Settings::of_run(&begun.into_map());
+        assert_eq!(again.resolve("repeat", None, 1).ok(), Some(5));
+        assert_eq!(again.resolve("seed", None, 2).ok(), Some(2));
+        assert_eq!(again.list("sessions", &[], vec![1]).ok(), Some(vec![1, 8]));
     }
 
     #[test]

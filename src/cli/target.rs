@@ -89,15 +89,28 @@ pub(super) enum IsolateBy {
     Salt,
     /// By a nonce in the prompt.
     Nonce,
+    /// By emptying the cache before each unit, where the server can (vLLM with
+    /// `VLLM_SERVER_DEV_MODE=1`, SGLang, llama.cpp with --slot-save-path).
+    Reset,
 }
 
 impl IsolateBy {
+    /// The name as written on the command line.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Salt => "salt",
+            Self::Nonce => "nonce",
+            Self::Reset => "reset",
+        }
+    }
+
     /// Whether salts are sent to a target that is known to have them, or not to.
     fn salted(self, known: bool) -> bool {
         match self {
             Self::Auto => known,
             Self::Salt => true,
-            Self::Nonce => false,
+            Self::Nonce | Self::Reset => false,
         }
     }
 }
@@ -142,6 +155,7 @@ impl Aim {
             wire: self.family(dialect, Engine::Embedded)?.wire(),
             engine: Engine::Embedded,
             salted: self.isolate_by.salted(true),
+            resets: self.isolate_by == IsolateBy::Reset,
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
@@ -200,6 +214,7 @@ impl Aim {
             Engine::LlamaCpp | Engine::Other => false,
         };
         target.salted = self.isolate_by.salted(knows_salt);
+        target.resets = self.isolate_by == IsolateBy::Reset;
         if target.engine == Engine::LlamaCpp {
             // It announces to keep a connection and closes it behind a long answer.
             target.headers.push(Header::plain("connection", "close"));
@@ -479,6 +494,7 @@ mod tests {
             (IsolateBy::Auto, [false, true]),
             (IsolateBy::Salt, [true, true]),
             (IsolateBy::Nonce, [false, false]),
+            (IsolateBy::Reset, [false, false]),
         ];
         for (by, expected) in cases {
             assert_eq!(

@@ -1,16 +1,19 @@
 //! A cell: a number of conversations of one kind.
 
-use super::isolation::{Isolate, Isolation};
+use super::isolation::Isolate;
+use super::known::{self, Known, StartState, begun};
+use super::reset::ResetError;
 use super::session::Session;
 use super::target::Target;
 use super::writer::ToWriter;
 use crate::context::Configuration;
-use crate::conversation::{Conversation, ConversationSetup, Nonce, Resources};
-use crate::record::Outcome;
+use crate::conversation::{Nonce, Resources};
+use crate::record::{Fact, Outcome};
 use crate::scenario::model::Scenario;
 use crate::transport::Client;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -83,6 +86,8 @@ pub enum CellEnd {
     },
     /// A prompt could not be built.
     Context(String),
+    /// The cache could not be emptied before it.
+    Reset(ResetError),
 }
 
 impl fmt::Display for CellEnd {
@@ -108,6 +113,7 @@ impl fmt::Display for CellEnd {
                 )
             }
             Self::Context(message) => f.write_str(message),
+            Self::Reset(error) => error.fmt(f),
         }
     }
 }
@@ -132,19 +138,33 @@ pub struct RunnerSetup {
     pub idle: Idle,
     /// Ends the run.
     pub stop: CancellationToken,
+    /// What went before, and what is sent before what is measured.
+    pub begin: StartState,
 }
 
 /// Runs cells.
 pub struct Runner {
     setup: Arc<RunnerSetup>,
+    known: Arc<Known>,
 }
 
 impl Runner {
     /// A runner that has run nothing yet.
     pub fn new(setup: RunnerSetup) -> Self {
         Self {
+            known: Arc::new(Known::new(&setup.begin)),
             setup: Arc::new(setup),
         }
+    }
+
+    /// Asks the first prompt of a cell that has ended again, for the ledger: whether the
+    /// cache still held it.
+    ///
+    /// # Errors
+    ///
+    /// A prompt that could not be built again.
+    pub async fn probe(&self, cell: &Arc<Cell>) -> Result<(), CellEnd> {
+        self.known.probe(&self.setup, cell).await
     }
 
     /// Runs these conversations of `cell`, up to its `sessions` at once, and
@@ -155,6 +175,7 @@ impl Runner {
     /// The first reason for which a conversation ended early; conversations
     /// that have not begun by then do not begin.
     pub async fn run(&self, cell: &Arc<Cell>, repeats: &[u32]) -> Result<(), CellEnd> {
+        self.known.cell(&self.setup, cell).await?;
         let slots = Arc::new(Semaphore::new(cell.sessions.max(1)));
         // Ends those in flight; and, alone, only keeps others from beginning.
         let give_up = self.setup.stop.child_token();
@@ -212,32 +233,18 @@ impl Runner {
         repeat: u32,
         stop: CancellationToken,
     ) -> impl Future<Output = Result<(), CellEnd>> + Send + 'static {
-        let setup = Arc::clone(&self.setup);
+        let (setup, known) = (Arc::clone(&self.setup), Arc::clone(&self.known));
         async move {
+            let order = setup.begin.order.fetch_add(1, Ordering::Relaxed) + 1;
+            let (isolation, start) = known.conversation(&setup, &cell, repeat).await?;
             let name: Arc<str> = Arc::from(format!("{}/{repeat}", cell.name()));
-            let target = &cell.target;
-            let isolation = Isolation::of(setup.isolate, setup.nonce, target, cell.units, repeat);
-            let conversation = Conversation::new(
-                Arc::clone(&cell.scenario),
-                ConversationSetup {
-                    name: Arc::clone(&name),
-                    configuration: cell.configuration.clone(),
-                    wire: target.wire,
-                    nonce: isolation.nonce,
-                    place: isolation.place,
-                    resources: Arc::clone(&cell.resources),
-                },
-            )
-            .map_err(|error| CellEnd::Context(error.to_string()))?;
-            let session = Session {
-                setup,
-                cell,
-                name,
-                repeat,
-                isolation,
-                stop,
-            };
-            session.run(conversation).await
+            let conversation = begun(&cell, &name, &isolation)?;
+            let began = setup.client.now();
+            let session = Session::new(setup, cell, name, repeat, isolation, stop);
+            let ended = session.run(conversation).await;
+            let fact = known::fact(&session, order, began, start, &ended);
+            known::note(&session.setup, Fact::Conversation(Box::new(fact))).await;
+            ended
         }
     }
 }

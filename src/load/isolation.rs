@@ -2,8 +2,8 @@
 //!
 //! A unit (a conversation, a cell, or the whole run) gets a salt of its own
 //! where the server separates caches by salt, and otherwise a nonce of its own
-//! in the prompt. Where salts separate, the nonce is all zeros, so that bodies
-//! are those that `render` shows.
+//! in the prompt. Where salts separate, or the cache is emptied before each unit, the
+//! nonce is all zeros, so that bodies are those that `render` shows.
 
 use super::target::Target;
 use crate::chat::Digest;
@@ -61,7 +61,13 @@ pub struct Isolation {
     pub nonce: Nonce,
     /// Where the nonce goes.
     pub place: NoncePlace,
+    /// How many times the target's cache was emptied before it.
+    pub epoch: u32,
 }
+
+/// Units beside those of cells and conversations begin here, so that what warms a
+/// server shares nothing with what is measured on it.
+const BESIDE: u64 = 50_000_000;
 
 impl Isolation {
     /// Decides for the conversation that is `repeat` of the cell whose unit
@@ -70,37 +76,54 @@ impl Isolation {
     /// `run` is the run's nonce; with it and the same numbers the same salts
     /// and nonces come out again, and no two units of a run share one.
     pub fn of(isolate: Isolate, run: Nonce, target: &Target, units: u64, repeat: u32) -> Self {
-        let place = if target.tools_first {
-            NoncePlace::Tools
-        } else {
-            NoncePlace::System
-        };
         let unit = match isolate {
             Isolate::Conversation => units + u64::from(repeat),
             Isolate::Cell => units,
             Isolate::Run => 0,
-            Isolate::None => {
-                return Self {
-                    salt: None,
-                    nonce: Nonce::ZERO,
-                    place,
-                };
-            }
+            Isolate::None => return Self::bare(target),
         };
+        if target.resets {
+            // What was there before is gone; nothing has to be told apart.
+            return Self::bare(target);
+        }
+        Self::in_unit(run, target, unit)
+    }
+
+    /// A unit that nothing measured belongs to, for the cell whose unit numbers begin
+    /// at `units`.
+    pub fn beside(run: Nonce, target: &Target, units: u64) -> Self {
+        Self::in_unit(run, target, BESIDE + units)
+    }
+
+    /// With nothing that keeps it apart.
+    fn bare(target: &Target) -> Self {
+        Self {
+            salt: None,
+            nonce: Nonce::ZERO,
+            place: place(target),
+            epoch: 0,
+        }
+    }
+
+    fn in_unit(run: Nonce, target: &Target, unit: u64) -> Self {
+        let bare = Self::bare(target);
         if target.salted {
             let salt = Digest::of(format!("{run}/{unit}").as_bytes()).to_string();
             let salt = Some(Arc::from(&salt[..24]));
-            return Self {
-                salt,
-                nonce: Nonce::ZERO,
-                place,
-            };
+            return Self { salt, ..bare };
         }
         Self {
-            salt: None,
             nonce: run.of_unit(unit),
-            place,
+            ..bare
         }
+    }
+}
+
+fn place(target: &Target) -> NoncePlace {
+    if target.tools_first {
+        NoncePlace::Tools
+    } else {
+        NoncePlace::System
     }
 }
 
@@ -148,6 +171,26 @@ mod tests {
             .map(|unit| of(Isolate::Conversation, false, unit, 1).nonce.to_string())
             .collect();
         assert_eq!(nonces.len(), 20_000);
+    }
+
+    #[test]
+    fn what_warms_a_server_shares_nothing_with_what_is_measured() {
+        for salted in [false, true] {
+            let (run, target) = (Nonce::draw(1), target(salted));
+            let beside = Isolation::beside(run, &target, 7);
+            let measured = (0..20_000).map(|unit| of(Isolate::Cell, salted, unit, 1));
+            assert!(measured.into_iter().all(|unit| unit != beside), "{salted}");
+        }
+    }
+
+    #[test]
+    fn where_the_cache_is_emptied_bodies_are_as_rendered() {
+        let target = Target {
+            resets: true,
+            ..target(true)
+        };
+        let isolation = Isolation::of(Isolate::Conversation, Nonce::draw(1), &target, 1, 1);
+        assert_eq!((isolation.salt, isolation.nonce), (None, Nonce::ZERO));
     }
 
     #[test]

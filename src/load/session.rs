@@ -4,15 +4,15 @@ use super::cell::{Cell, CellEnd, RunnerSetup};
 use super::isolation::Isolation;
 use super::target::Target;
 use super::writer::ToWriter;
-use crate::chat::{PlacedMessage, Prompt, Text};
+use crate::chat::{PlacedMessage, Prompt, Text, UsageOrigin};
 use crate::context::ContextError;
 use crate::conversation::{Conversation, Next, Pending, Reply};
 use crate::provider::{Body, RequestParams, finish_word};
 use crate::record::request::RECORD_VERSION;
 use crate::record::{IDLE_CUT, Outcome, RecordedMessage, RequestRecord};
 use crate::transport::{Exchange, Outgoing};
-use crate::units::{Bytes, Micros};
-use std::sync::Arc;
+use crate::units::{Bytes, Micros, Tokens};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +38,35 @@ pub(super) struct Session {
     pub(super) repeat: u32,
     pub(super) isolation: Isolation,
     pub(super) stop: CancellationToken,
+    pub(super) notes: Mutex<Notes>,
+}
+
+/// What the ledger wants to know of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    /// Attempts recorded.
+    pub(super) attempts: u32,
+    /// What the first request read.
+    pub(super) first_read: Option<Tokens>,
+    /// The longest time between an answer's end and the next request.
+    pub(super) idle: Micros,
+    /// When the last answer ended.
+    done: Option<Micros>,
+}
+
+impl Notes {
+    fn add(&mut self, record: &RequestRecord) {
+        let stamps = &record.stamps;
+        if let (Some(before), Some(sent)) = (self.done, stamps.sent_us) {
+            self.idle = self.idle.max(Micros(sent.0.saturating_sub(before.0)));
+        }
+        self.done = stamps.done_us.or(self.done);
+        let counted = record.usage.origin == UsageOrigin::Reported;
+        if record.turn == 1 && record.request == 1 && counted {
+            self.first_read = record.usage.read;
+        }
+        self.attempts += 1;
+    }
 }
 
 /// How a request ended, after its retries.
@@ -49,6 +78,44 @@ struct Answered {
 }
 
 impl Session {
+    pub(super) fn new(
+        setup: Arc<RunnerSetup>,
+        cell: Arc<Cell>,
+        name: Arc<str>,
+        repeat: u32,
+        isolation: Isolation,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            setup,
+            cell,
+            name,
+            repeat,
+            isolation,
+            stop,
+            notes: Mutex::default(),
+        }
+    }
+
+    /// Sends a request once that counts nowhere, and keeps its record aside, flagged.
+    pub(super) async fn aside(&self, pending: &Pending, flag: &str) -> RequestRecord {
+        let (body, params) = self.body(pending);
+        let due = self.setup.client.now();
+        let exchange = self.send(&body, &pending.prompt, due).await;
+        let mut measured = self.measure(pending, &body, &params, &exchange, 1);
+        measured.record.flags.push(Arc::from(flag));
+        let record = measured.record.clone();
+        // A writer that is gone tells why by itself.
+        let aside = ToWriter::Aside(Box::new(measured));
+        let _gone = self.setup.records.send(aside).await;
+        record
+    }
+
+    fn note(&self, record: &RequestRecord) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.add(record);
+    }
+
     fn target(&self) -> &Target {
         &self.cell.target
     }
@@ -100,6 +167,7 @@ impl Session {
             if retry.is_some() {
                 flags.push(Arc::from("tried_again"));
             }
+            self.note(&measured.record);
             if self
                 .setup
                 .records
@@ -213,6 +281,7 @@ impl Session {
             bytes_sent: Bytes(body.text.len() as u64),
             salt: self.isolation.salt.clone(),
             nonce: Arc::from(self.isolation.nonce.to_string()),
+            epoch: self.isolation.epoch,
             scenario_ms: pending.scenario_ms,
             prompt: body.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),

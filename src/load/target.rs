@@ -94,6 +94,8 @@ pub struct Target {
     pub engine: Engine,
     /// Whether the server separates caches by `cache_salt`.
     pub salted: bool,
+    /// Whether its cache is emptied before each unit, in place of salt and nonce.
+    pub resets: bool,
     /// Whether the chat template renders tool definitions in front of everything.
     pub tools_first: bool,
     /// How its cache works, where that is known.
@@ -131,6 +133,7 @@ impl Target {
             wire: dialect.family().wire(),
             engine: Engine::Other,
             salted: false,
+            resets: false,
             tools_first: false,
             cache: None,
             lifetime: None,

@@ -4,23 +4,35 @@
 //! written stays, what still comes is dropped and counted.
 
 use super::session::Measured;
-use crate::record::{BoundRecord, Ending, Manifest, RequestRecord, RunWriter, WriteError};
-use crate::units::Micros;
+use crate::record::{
+    BoundRecord, Ending, LedgerLine, Manifest, RequestRecord, RunWriter, WriteError,
+};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// Records that may wait for the disk.
 const QUEUE: usize = 1024;
 
+/// How long a record may wait until a power cut cannot take it away.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
 /// What the writer is told.
 pub enum ToWriter {
     /// An attempt ended.
     Measured(Box<Measured>),
-    /// What has come since the last such request is wanted back.
+    /// What has come since the last such request is wanted back, what counts nowhere too.
     Take(oneshot::Sender<Vec<Measured>>),
     /// What was computed after a cell.
     Bounds(Vec<BoundRecord>),
+    /// An attempt ended that counts nowhere.
+    Aside(Box<Measured>),
+    /// Something to be kept in the ledger.
+    Note(LedgerLine),
+    /// A second has passed.
+    Tick,
     /// Somebody waits until everything told before has been dealt with.
     Flush(oneshot::Sender<()>),
 }
@@ -38,6 +50,7 @@ impl Writer {
     /// Starts the thread. A write that fails cancels `stop`.
     pub fn start(run: RunWriter, on_record: OnRecord, stop: CancellationToken) -> Self {
         let (send, receive) = mpsc::channel(QUEUE);
+        tick(send.downgrade());
         let thread = std::thread::spawn(move || {
             Work {
                 run,
@@ -128,7 +141,22 @@ impl Work {
                 ToWriter::Bounds(bounds) if failed.is_none() => {
                     failed = self.run.bounds(&bounds).err();
                 }
-                ToWriter::Measured(_) | ToWriter::Bounds(_) => {}
+                ToWriter::Aside(measured) if failed.is_none() => {
+                    let texts = &mut measured.texts.iter();
+                    failed = self.run.aside(&measured.record, texts).err();
+                    kept.push(*measured);
+                }
+                ToWriter::Note(line) if failed.is_none() => {
+                    failed = self.run.note(&line).err();
+                }
+                ToWriter::Tick if failed.is_none() => {
+                    failed = self.run.sync().err();
+                }
+                ToWriter::Measured(_)
+                | ToWriter::Bounds(_)
+                | ToWriter::Aside(_)
+                | ToWriter::Note(_)
+                | ToWriter::Tick => {}
             }
             if failed.is_some() {
                 self.stop.cancel();
@@ -141,7 +169,19 @@ impl Work {
         self.run
             .append(&measured.record, &mut measured.texts.iter())?;
         (self.on_record)(&measured.record);
-        let now = measured.record.stamps.done_us.unwrap_or(Micros(0));
-        self.run.sync_due(now).map(|_synced| ())
+        Ok(())
     }
+}
+
+/// Tells the writer each second to make safe what it has, also while nothing comes.
+/// Ends within a second of the last other sender.
+fn tick(to: mpsc::WeakSender<ToWriter>) {
+    std::thread::spawn(move || {
+        let (_held, wait) = std::sync::mpsc::channel::<()>();
+        while wait.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
+            let Some(to) = to.upgrade() else { return };
+            // A full queue has a tick in it, or will take the next one.
+            let _full = to.try_send(ToWriter::Tick);
+        }
+    });
 }

@@ -14,6 +14,12 @@ pub enum WriteError {
         /// The folder.
         path: PathBuf,
     },
+    /// Another run writes to the folder.
+    #[error("another run is writing to `{}`", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The disk or the quota is full.
     #[error("no space left for `{}`", path.display())]
     Full {
@@ -67,11 +73,13 @@ impl WriteError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Full { .. } => {
-                "free some space and run again; what was measured is kept, and `prefixbench report` reads it"
+                "free some space and go on with `prefixbench run --resume`; what was measured is kept, and `prefixbench report` reads it"
             }
-            Self::NotEmpty { .. } | Self::Denied { .. } | Self::Io { .. } => {
-                "choose another folder with --out"
+            Self::NotEmpty { .. } => {
+                "choose another folder with --out; a run that was broken off goes on with `prefixbench run --resume`"
             }
+            Self::Busy { .. } => "wait until it has ended, or choose another folder with --out",
+            Self::Denied { .. } | Self::Io { .. } => "choose another folder with --out",
             Self::Resume { .. } => "start a new run in another folder with --out",
         }
     }

@@ -4,6 +4,7 @@
 //! its line end was torn by a kill and is left out, which is said; every other
 //! line that cannot be read is an error that names it.
 
+use super::ledger::{LEDGER_VERSION, LedgerLine};
 use super::read::ReadError;
 use super::request::{BoundRecord, RECORD_VERSION, RequestRecord};
 use super::spans::StoredSpan;
@@ -28,6 +29,10 @@ impl Versioned for RequestRecord {
 
 impl Versioned for BoundRecord {
     const KNOWN: Option<u32> = Some(RECORD_VERSION);
+}
+
+impl Versioned for LedgerLine {
+    const KNOWN: Option<u32> = Some(LEDGER_VERSION);
 }
 
 impl Versioned for StoredSpan {
@@ -97,6 +102,16 @@ impl<T> Lines<T> {
         }
         self.torn = read > 0;
         Ok(false)
+    }
+}
+
+impl<T: Versioned> Lines<T> {
+    /// The next record with its line as it stands, line end included.
+    pub(super) fn next_raw(&mut self) -> Option<Result<(T, &[u8]), ReadError>> {
+        match self.next()? {
+            Ok(record) => Some(Ok((record, &self.buffer))),
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 

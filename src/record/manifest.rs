@@ -7,15 +7,16 @@
 use super::price::Price;
 use super::wall::WallTime;
 use crate::chat::Digest;
-use crate::units::Tokens;
+use crate::units::{Micros, Tokens};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Current version of the run folder's format.
-pub const MANIFEST_VERSION: u32 = 1;
+/// Current version of the run folder's format. Version 1, which is read as well,
+/// had no invocation, resumptions and shards.
+pub const MANIFEST_VERSION: u32 = 2;
 
 /// A base URL without anything that could be a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -162,8 +163,86 @@ pub enum Ending {
     Complete,
     /// A person stopped it.
     Interrupted,
-    /// It could not go on.
+    /// It came to its end, but not all of its cells did; why the first of those did not.
+    Partial(String),
+    /// A limit that was set for it ended it; which one.
+    Limited(String),
+    /// It could not go on, or nothing in it was answered.
     Failed(String),
+}
+
+/// What a run was begun with, so that it can be gone on with. Never holds a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Invocation {
+    /// Arguments behind `run`, those left out that say where and how loudly.
+    pub arguments: Vec<String>,
+    /// From the run's folder to the one it was begun in (`../..`); `None` where
+    /// that does not lie above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Hashes of files that flags name and that decide what is sent or counted,
+    /// by the flag (`--phrases`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, Digest>,
+}
+
+/// A time at which an unfinished run was gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resumption {
+    /// When, by the calendar.
+    pub at: WallTime,
+    /// When, from the run's start: no stamp of an earlier session is later.
+    pub from_us: Micros,
+}
+
+/// A part of a run that several processes do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    /// Which one, from 1.
+    pub index: u32,
+    /// Of how many.
+    pub count: u32,
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    /// Reads `3/16`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |text: &str| text.trim().parse::<u32>().ok();
+        let parts = text.split_once('/');
+        let parts = parts.and_then(|(index, count)| Some((number(index)?, number(count)?)));
+        match parts {
+            Some((index, count)) if index >= 1 && index <= count => Ok(Self { index, count }),
+            Some((index, count)) => Err(format!(
+                "there is no shard {index} of {count}: shards are counted from 1"
+            )),
+            None => Err("a shard is written as its number and how many there are: 3/16".to_owned()),
+        }
+    }
+}
+
+/// A shard that a merged run was made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MergedShard {
+    /// Which part it was.
+    pub shard: Shard,
+    /// When it began.
+    pub started: WallTime,
+    /// When it ended.
+    pub ended: Option<WallTime>,
+    /// The machine that sent it.
+    pub host: Host,
 }
 
 /// What was run. `manifest.json`.
@@ -196,6 +275,18 @@ pub struct Manifest {
     pub targets: Vec<TargetFacts>,
     /// The machine that sent.
     pub host: Host,
+    /// What it was begun with; `None` in a merged run and in one of format 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invocation: Option<Invocation>,
+    /// When it was gone on with, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumption>,
+    /// Which part of a run this is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// What it was merged from, in the order of the shards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<MergedShard>,
 }
 
 impl Manifest {
@@ -215,6 +306,10 @@ impl Manifest {
             configurations: Vec::new(),
             targets: Vec::new(),
             host: Host::here(),
+            invocation: None,
+            resumed: Vec::new(),
+            shard: None,
+            merged: Vec::new(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! What a run leaves behind, and what every report begins from.
 //!
-//! A run folder holds a manifest, one JSON line per attempt and every distinct
-//! span text once. Everything else is derived from these.
+//! A run folder holds a manifest, one JSON line per attempt, every distinct span
+//! text once and a ledger of what was known of the cache. Everything else is derived
+//! from these.
 //!
 //! Invariants: a record is written with one `write` as the attempt ends; a
 //! number that is not known is absent, never 0; all times are monotonic
@@ -11,28 +12,35 @@
 mod csv;
 mod error;
 pub mod files;
+pub mod ledger;
 mod lines;
+mod lock;
 pub mod manifest;
+pub mod merge;
 pub mod price;
 mod read;
 pub mod request;
+mod resume;
 mod spans;
 mod wall;
 mod write;
 
 pub use csv::{REQUEST_COLUMNS, write_requests};
 pub use error::WriteError;
+pub use ledger::{Fact, LedgerLine};
 pub use lines::{Lines, Versioned};
+pub use lock::FolderLock;
 pub use manifest::{
-    ConfigurationFacts, Ending, Host, MANIFEST_VERSION, Manifest, PublicUrl, ScenarioFacts,
-    Setting, SettingOrigin, TargetFacts,
+    ConfigurationFacts, Ending, Host, Invocation, MANIFEST_VERSION, Manifest, PublicUrl,
+    Resumption, ScenarioFacts, Setting, SettingOrigin, Shard, TargetFacts,
 };
 pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
     AttemptKey, BoundRecord, Break, EventLabel, IDLE_CUT, Outcome, RecordedMessage, RecordedSpan,
-    RequestRecord, Stamps,
+    RequestRecord, Stamps, is_late,
 };
+pub use resume::Unfinished;
 pub use spans::{SpanStore, StoredSpan};
 pub use wall::WallTime;
 pub use write::RunWriter;

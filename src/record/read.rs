@@ -1,6 +1,7 @@
 //! Reads a run folder, line by line or whole.
 
 use super::files;
+use super::ledger::LedgerLine;
 use super::lines::{Lines, Versioned};
 use super::manifest::{MANIFEST_VERSION, Manifest};
 use super::request::{BoundRecord, RequestRecord};
@@ -90,6 +91,10 @@ pub struct RunContents {
     pub requests: Vec<RequestRecord>,
     /// What was computed after the cells; the newest for each attempt is the last.
     pub bounds: Vec<BoundRecord>,
+    /// Attempts that were sent and count nowhere; a cache may hold them all the same.
+    pub aside: Vec<RequestRecord>,
+    /// In which state of the cache things began, and how they ended.
+    pub ledger: Vec<LedgerLine>,
     /// Span texts.
     pub spans: SpanStore,
     /// What a person must know: lowercase sentences without a full stop.
@@ -167,7 +172,32 @@ impl Run {
     ///
     /// [`ReadError::Io`] where the file is there and cannot be opened.
     pub fn bounds(&self) -> Result<Option<Lines<BoundRecord>>, ReadError> {
-        let path = self.dir.join(files::BOUNDS);
+        self.optional(files::BOUNDS)
+    }
+
+    /// Attempts that were sent and count nowhere; empty where there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`], at the first line that cannot be read.
+    pub fn aside(&self) -> Result<Vec<RequestRecord>, ReadError> {
+        self.optional(files::ASIDE)?
+            .map_or(Ok(Vec::new()), Iterator::collect)
+    }
+
+    /// The ledger; empty in a run of format 1, which had none.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`], at the first line that cannot be read.
+    pub fn ledger(&self) -> Result<Vec<LedgerLine>, ReadError> {
+        self.optional(files::LEDGER)?
+            .map_or(Ok(Vec::new()), Iterator::collect)
+    }
+
+    /// A file that need not be there.
+    fn optional<T>(&self, name: &str) -> Result<Option<Lines<T>>, ReadError> {
+        let path = self.dir.join(name);
         if path.try_exists().is_ok_and(|there| !there) {
             return Ok(None);
         }
@@ -187,12 +217,15 @@ impl Run {
             Some(lines) => collect(lines, files::BOUNDS, &mut warnings)?,
             None => Vec::new(),
         };
+        let (aside, ledger) = (self.aside()?, self.ledger()?);
         let mut spans = SpanStore::default();
         spans.extend(stored.into_iter().filter_map(|span| span.text));
         Ok(RunContents {
             manifest: self.manifest,
             requests,
             bounds,
+            aside,
+            ledger,
             spans,
             warnings,
         })

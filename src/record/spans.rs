@@ -36,6 +36,11 @@ impl SpanStore {
         self.0.insert(text.digest(), text);
     }
 
+    /// Keeps what `other` has.
+    pub fn merge(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// How many texts there are.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-fn record(turn: u32, text: &Text) -> RequestRecord {
+pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
     let name = |text: &str| Arc::<str>::from(text);
     RequestRecord {
         v: request::RECORD_VERSION,
@@ -45,6 +45,7 @@ fn record(turn: u32, text: &Text) -> RequestRecord {
         bytes_sent: Bytes(400),
         salt: None,
         nonce: name("1 2 3 4 5 6 7 8"),
+        epoch: 0,
         scenario_ms: 0,
         prompt: vec![RecordedMessage {
             role: Role::User,
@@ -64,7 +65,7 @@ fn record(turn: u32, text: &Text) -> RequestRecord {
     }
 }
 
-fn bound(turn: u32) -> BoundRecord {
+pub(super) fn bound(turn: u32) -> BoundRecord {
     BoundRecord {
         v: request::RECORD_VERSION,
         conversation: Arc::from("quickstart/dev/1"),
@@ -99,6 +100,13 @@ fn written(dir: &Path, keep_text: bool) -> Manifest {
     }
     writer.bounds(&[bound(1), bound(2)]).expect("appends");
     writer.finish(Ending::Complete).expect("finishes")
+}
+
+/// Goes on with the run in `dir`, with all that it has.
+fn resumed(dir: &Path) -> Result<RunWriter, WriteError> {
+    let unfinished = Unfinished::open(dir)?;
+    let (begun, clock) = (unfinished.begun.clone(), unfinished.clock());
+    unfinished.go_on(&begun, clock)
 }
 
 #[test]
@@ -214,7 +222,7 @@ fn a_torn_last_line_is_left_out_and_said_and_cut_off_when_the_run_goes_on() {
         ["the last line of `requests.jsonl` was cut off and is left out"]
     );
 
-    let mut writer = RunWriter::resume(dir.path(), true).expect("goes on");
+    let mut writer = resumed(dir.path()).expect("goes on");
     let text = Text::from("häl\"lo");
     writer
         .append(&record(2, &text), &mut [&text].into_iter())
@@ -244,7 +252,7 @@ fn a_newer_format_is_refused_with_the_way_out() {
             error,
             ReadError::Newer {
                 found: 99,
-                known: 1,
+                known: MANIFEST_VERSION,
                 ..
             }
         ),
@@ -256,7 +264,7 @@ fn a_newer_format_is_refused_with_the_way_out() {
     written(dir.path(), true);
     fs::write(
         dir.path().join(files::REQUESTS),
-        "{\"v\": 2, \"later\": []}\n",
+        "{\"v\": 99, \"later\": []}\n",
     )
     .expect("writes");
     let error = Run::read(dir.path())
@@ -267,8 +275,8 @@ fn a_newer_format_is_refused_with_the_way_out() {
         matches!(
             error,
             ReadError::Newer {
-                found: 2,
-                known: 1,
+                found: 99,
+                known: request::RECORD_VERSION,
                 ..
             }
         ),
@@ -298,17 +306,6 @@ fn a_line_that_is_no_record_is_named() {
         matches!(error, ReadError::Malformed { line: 2, .. }),
         "{error}"
     );
-}
-
-#[test]
-fn files_are_synced_at_most_once_a_second() {
-    let dir = tempfile::tempdir().expect("folder");
-    let mut writer =
-        RunWriter::create(dir.path(), &Manifest::begin(1, "0"), true).expect("creates");
-    let due: Vec<bool> = [0, 999_999, 1_000_000, 1_500_000, 2_000_000]
-        .map(|now| writer.sync_due(Micros(now)).expect("syncs"))
-        .to_vec();
-    assert_eq!(due, [false, false, true, false, true]);
 }
 
 #[test]
@@ -349,7 +346,7 @@ proptest! {
         if let Ok(contents) = Run::read(dir.path()).and_then(Run::contents) {
             prop_assert!(contents.requests.len() <= 2 + 200);
         }
-        let _goes_on = RunWriter::resume(dir.path(), true);
+        let _goes_on = resumed(dir.path());
     }
 
     #[test]

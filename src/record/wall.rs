@@ -1,11 +1,11 @@
 //! Wall time: read here and nowhere else, for the manifest and where a server names
 //! a date until which to wait.
 
+use crate::units::Micros;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
-use std::time::Duration;
 
 /// An instant of the calendar, written as RFC 3339 in UTC. Never used to
 /// measure a latency.
@@ -38,15 +38,15 @@ impl WallTime {
         Some(Self(zoned.timestamp()))
     }
 
-    /// How long after `earlier` it is; nothing where it is not.
-    pub fn since(self, earlier: Self) -> Duration {
-        let span = self.0.duration_since(earlier.0);
-        Duration::try_from(span).unwrap_or_default()
-    }
-
     /// The day in UTC: `2026-11-30`.
     pub fn date(self) -> String {
         self.0.strftime("%Y-%m-%d").to_string()
+    }
+
+    /// Time from `earlier` to this; 0 where the calendar was set back in between.
+    pub fn since(self, earlier: Self) -> Micros {
+        let micros = self.0.as_microsecond() - earlier.0.as_microsecond();
+        Micros(u64::try_from(micros).unwrap_or(0))
     }
 
     /// The second in UTC, fit for a file name: `20261130T104500Z`.

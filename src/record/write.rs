@@ -2,22 +2,25 @@
 //!
 //! Invariants: every file is opened before the first request, so that a folder
 //! that cannot be written fails at once; a record is one `write` of one line;
-//! a span's text is on disk before the record that names it.
+//! a span's text is on disk before the record that names it; a folder has one
+//! writer at a time.
 
 use super::error::WriteError;
 use super::files;
+use super::ledger::LedgerLine;
 use super::lines::whole_lines;
+use super::lock::FolderLock;
 use super::manifest::{Ending, Manifest};
 use super::read::Run;
 use super::request::{BoundRecord, RequestRecord};
 use super::spans::StoredSpan;
 use super::wall::WallTime;
 use crate::chat::{Digest, Text};
-use crate::units::{Bytes, Micros};
+use crate::units::Bytes;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A file that lines are appended to.
@@ -25,15 +28,22 @@ use std::path::{Path, PathBuf};
 struct LineFile {
     path: PathBuf,
     file: File,
+    /// Bytes of whole lines.
+    whole: u64,
     dirty: bool,
 }
 
 impl LineFile {
     fn create(path: PathBuf) -> Result<Self, WriteError> {
-        let file = File::create_new(&path).map_err(|source| WriteError::new(&path, source))?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|source| WriteError::new(&path, source))?;
         Ok(Self {
             path,
             file,
+            whole: 0,
             dirty: false,
         })
     }
@@ -52,19 +62,29 @@ impl LineFile {
         Ok(Self {
             path,
             file,
+            whole,
             dirty: false,
         })
     }
 
-    /// Appends `value` as one line with one `write`.
+    /// Appends `value` as one line with one `write`. A line that does not fit is
+    /// taken out again.
     fn append(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
         let mut line = serde_json::to_vec(value)
             .map_err(|error| WriteError::new(&self.path, io::Error::from(error)))?;
         line.push(b'\n');
         self.dirty = true;
-        self.file
-            .write_all(&line)
-            .map_err(|source| WriteError::new(&self.path, source))
+        match self.file.write_all(&line) {
+            Ok(()) => {
+                self.whole += line.len() as u64;
+                Ok(())
+            }
+            Err(source) => {
+                // Where this fails as well, the line is torn, as after a kill.
+                let _torn = self.file.set_len(self.whole);
+                Err(WriteError::new(&self.path, source))
+            }
+        }
     }
 
     fn sync(&mut self) -> Result<(), WriteError> {
@@ -85,80 +105,84 @@ pub struct RunWriter {
     requests: LineFile,
     spans: LineFile,
     bounds: LineFile,
+    ledger: LineFile,
+    aside: LineFile,
     stored: HashSet<Digest>,
     keep_text: bool,
-    synced: Micros,
+    _lock: FolderLock,
 }
 
 impl RunWriter {
-    /// How long a record may wait for its `fsync`.
-    pub const SYNC_EVERY: Micros = Micros(1_000_000);
-
     /// Begins a run in `dir`, which is made where it is missing.
     ///
     /// With `keep_text` off, spans are stored by hash and length only.
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotEmpty`] where the folder holds anything, and whatever
-    /// keeps one of its files from being created.
+    /// [`WriteError::NotEmpty`] where the folder holds anything,
+    /// [`WriteError::Busy`] where another run begins in it, and whatever keeps one
+    /// of its files from being created.
     pub fn create(dir: &Path, manifest: &Manifest, keep_text: bool) -> Result<Self, WriteError> {
         let failed = |source| WriteError::new(dir, source);
         fs::create_dir_all(dir).map_err(failed)?;
-        if fs::read_dir(dir).map_err(failed)?.next().is_some() {
-            return Err(WriteError::NotEmpty {
-                path: dir.to_owned(),
-            });
-        }
+        // Before the lock, which would leave a file in somebody's folder for a moment.
+        empty(dir)?;
+        let lock = FolderLock::take(dir)?;
+        empty(dir)?;
+        // First, so that a run that is killed from here on can be gone on with.
+        write_manifest(dir, manifest)?;
         for name in [files::REQUESTS_CSV, files::SUMMARY_CSV, files::SUMMARY_JSON] {
             LineFile::create(dir.join(name))?;
         }
-        let writer = Self {
+        Ok(Self {
             dir: dir.to_owned(),
             manifest: manifest.clone(),
             requests: LineFile::create(dir.join(files::REQUESTS))?,
             spans: LineFile::create(dir.join(files::SPANS))?,
             bounds: LineFile::create(dir.join(files::BOUNDS))?,
+            ledger: LineFile::create(dir.join(files::LEDGER))?,
+            aside: LineFile::create(dir.join(files::ASIDE))?,
             stored: HashSet::new(),
             keep_text,
-            synced: Micros(0),
-        };
-        writer.write_manifest()?;
-        Ok(writer)
+            _lock: lock,
+        })
     }
 
-    /// Goes on with the run in `dir`: torn last lines are cut off, and spans
-    /// that are stored already are not stored again.
+    /// Goes on with the run in `dir` whose manifest is `manifest` from now on: torn
+    /// last lines are cut off, and spans that are stored already are not stored again.
     ///
     /// # Errors
     ///
     /// [`WriteError::Resume`] where the folder holds no run that can be read.
-    pub fn resume(dir: &Path, keep_text: bool) -> Result<Self, WriteError> {
+    pub(super) fn reopen(
+        dir: &Path,
+        manifest: Manifest,
+        keep_text: bool,
+        lock: FolderLock,
+    ) -> Result<Self, WriteError> {
         let failed = |source| WriteError::Resume {
             path: dir.to_owned(),
             source,
         };
-        let run = Run::read(dir).map_err(failed)?;
-        let stored = run
-            .spans()
+        let stored = Run::read(dir)
+            .and_then(|run| run.spans())
             .map_err(failed)?
             .map(|span| span.map(|span| span.sha256))
             .collect::<Result<_, _>>()
             .map_err(failed)?;
-        let mut manifest = run.manifest;
-        manifest.ended = None;
-        manifest.ending = None;
         let writer = Self {
             dir: dir.to_owned(),
             manifest,
             requests: LineFile::reopen(dir.join(files::REQUESTS))?,
             spans: LineFile::reopen(dir.join(files::SPANS))?,
             bounds: LineFile::reopen(dir.join(files::BOUNDS))?,
+            ledger: LineFile::reopen(dir.join(files::LEDGER))?,
+            aside: LineFile::reopen(dir.join(files::ASIDE))?,
             stored,
             keep_text,
-            synced: Micros(0),
+            _lock: lock,
         };
-        writer.write_manifest()?;
+        write_manifest(dir, &writer.manifest)?;
         Ok(writer)
     }
 
@@ -183,6 +207,34 @@ impl RunWriter {
         record: &RequestRecord,
         texts: &mut dyn Iterator<Item = &Text>,
     ) -> Result<(), WriteError> {
+        self.store(texts)?;
+        self.requests.append(record)
+    }
+
+    /// Writes an attempt that counts nowhere, and its texts.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says.
+    pub fn aside(
+        &mut self,
+        record: &RequestRecord,
+        texts: &mut dyn Iterator<Item = &Text>,
+    ) -> Result<(), WriteError> {
+        self.store(texts)?;
+        self.aside.append(record)
+    }
+
+    /// Writes a line of the ledger.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says.
+    pub fn note(&mut self, line: &LedgerLine) -> Result<(), WriteError> {
+        self.ledger.append(line)
+    }
+
+    fn store(&mut self, texts: &mut dyn Iterator<Item = &Text>) -> Result<(), WriteError> {
         for text in texts {
             let sha256 = text.digest();
             if self.stored.contains(&sha256) {
@@ -196,7 +248,7 @@ impl RunWriter {
             })?;
             self.stored.insert(sha256);
         }
-        self.requests.append(record)
+        Ok(())
     }
 
     /// Writes what was computed after a cell.
@@ -210,25 +262,17 @@ impl RunWriter {
             .try_for_each(|bound| self.bounds.append(bound))
     }
 
-    /// Makes what was written safe from a power cut, but at most once a
-    /// [second](Self::SYNC_EVERY). `now` counts from the run's start. Says
-    /// whether it did.
+    /// Makes what was written safe from a power cut.
     ///
     /// # Errors
     ///
     /// What the operating system says.
-    pub fn sync_due(&mut self, now: Micros) -> Result<bool, WriteError> {
-        if now.0.saturating_sub(self.synced.0) < Self::SYNC_EVERY.0 {
-            return Ok(false);
-        }
-        self.synced = now;
-        self.sync()?;
-        Ok(true)
-    }
-
-    fn sync(&mut self) -> Result<(), WriteError> {
+    pub fn sync(&mut self) -> Result<(), WriteError> {
         self.spans.sync()?;
         self.requests.sync()?;
+        self.aside.sync()?;
+        // Behind the records that its lines are about.
+        self.ledger.sync()?;
         self.bounds.sync()
     }
 
@@ -240,23 +284,73 @@ impl RunWriter {
     pub fn finish(mut self, ending: Ending) -> Result<Manifest, WriteError> {
         self.manifest.ended = Some(WallTime::now());
         self.manifest.ending = Some(ending);
+        self.close()
+    }
+
+    /// Makes all of it safe, with the manifest as it stands.
+    fn close(mut self) -> Result<Manifest, WriteError> {
         self.sync()?;
-        self.write_manifest()?;
+        write_manifest(&self.dir, &self.manifest)?;
         Ok(self.manifest)
     }
 
-    /// Writes the manifest beside its place and moves it there, so that a run
-    /// never has half of one.
-    fn write_manifest(&self) -> Result<(), WriteError> {
-        let path = self.dir.join(files::MANIFEST);
-        let draft = self.dir.join(".manifest.json.new");
-        let failed = |source| WriteError::new(&path, source);
-        let mut text = serde_json::to_string_pretty(&self.manifest)
-            .map_err(|error| failed(io::Error::from(error)))?;
-        text.push('\n');
-        let mut file = File::create(&draft).map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(failed)?;
-        file.sync_data().map_err(failed)?;
-        fs::rename(&draft, &path).map_err(failed)
+    /// Ends a run that ended before, elsewhere.
+    pub(super) fn finish_as(mut self, manifest: Manifest) -> Result<Manifest, WriteError> {
+        self.manifest = manifest;
+        self.close()
     }
+
+    /// Stores a span, unless its text is stored already. One without a text stays so.
+    pub(super) fn store_span(&mut self, span: &StoredSpan) -> Result<(), WriteError> {
+        if self.stored.insert(span.sha256) {
+            self.spans.append(span)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the manifest of the run in `dir`; a run never has half of one.
+fn write_manifest(dir: &Path, manifest: &Manifest) -> Result<(), WriteError> {
+    let path = dir.join(files::MANIFEST);
+    let mut text = serde_json::to_string_pretty(manifest)
+        .map_err(|error| WriteError::new(&path, io::Error::from(error)))?;
+    text.push('\n');
+    replace(&path, |file| file.write_all(text.as_bytes()))
+}
+
+/// Writes a file beside its place, makes it safe and moves it there, so that there
+/// is never half of it.
+pub(super) fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.new"));
+    let done = || -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(&draft)?);
+        write(&mut file)?;
+        file.flush()?;
+        file.get_ref().sync_data()?;
+        fs::rename(&draft, path)?;
+        // Not every system lets a folder be opened, or has anything to make safe of one.
+        let folder = path.parent().and_then(|folder| File::open(folder).ok());
+        let _not_everywhere = folder.map(|folder| folder.sync_all());
+        Ok(())
+    };
+    done().map_err(|source| WriteError::new(path, source))
+}
+
+/// Refuses a folder that holds anything but what a run leaves that is killed while
+/// it begins.
+fn empty(dir: &Path) -> Result<(), WriteError> {
+    let failed = |source| WriteError::new(dir, source);
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if name != files::LOCK && name != ".manifest.json.new" {
+            return Err(WriteError::NotEmpty {
+                path: dir.to_owned(),
+            });
+        }
+    }
+    Ok(())
 }

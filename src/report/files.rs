@@ -8,6 +8,7 @@ use super::detail::Detail;
 use super::excerpts::excerpts;
 use super::figures::figures;
 use super::html::{Download, HtmlError, Picture, html};
+use super::ledger;
 use super::page::{Shown, page};
 use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
@@ -18,7 +19,8 @@ use crate::analysis::{Results, Samples};
 use crate::cache::ModelError;
 use crate::chart::ChartError;
 use crate::record::{
-    BoundRecord, Manifest, ReadError, Run, RunContents, WriteError, files, write_requests,
+    BoundRecord, Manifest, ReadError, RequestRecord, Run, RunContents, WriteError, files,
+    write_requests,
 };
 use crate::tokens::{SharedEncoder, embedded};
 use std::collections::HashMap;
@@ -71,6 +73,8 @@ pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Rebuil
         price_again(&mut run.manifest, catalogue);
     }
     let (samples, found, warnings) = read(&run, prices.is_some())?;
+    let mut warnings = warnings;
+    warnings.extend(ledger::notes(&run.manifest, &run.ledger()?));
     let results = Results::new(&run.manifest, &samples, warnings);
     let all = scenes(&results);
     let mut detail = Detail::plan(&samples, &all);
@@ -171,12 +175,14 @@ pub fn computed_bounds(contents: &RunContents) -> Result<Vec<BoundRecord>, Model
     if !contents.bounds.is_empty() || contents.requests.is_empty() {
         return Ok(contents.bounds.clone());
     }
+    let sent = contents.requests.iter().chain(&contents.aside);
+    let sent: Vec<RequestRecord> = sent.cloned().collect();
     let mut found = Vec::new();
     for target in &contents.manifest.targets {
         let encoder: Option<SharedEncoder> = target.simulated.then(embedded);
         found.extend(bounds(&Inputs {
             target,
-            records: &contents.requests,
+            records: &sent,
             spans: &contents.spans,
             encoder: encoder.as_ref(),
         })?);

@@ -13,6 +13,7 @@ pub mod headline;
 pub mod html;
 pub mod json;
 mod layouts;
+mod ledger;
 pub mod markdown;
 mod notes;
 mod page;

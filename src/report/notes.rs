@@ -15,6 +15,8 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         Some(Ending::Interrupted) => {
             notes.push("the run was interrupted: these are the requests until then".to_owned());
         }
+        Some(Ending::Partial(why)) => notes.push(format!("a part of the run ended early: {why}")),
+        Some(Ending::Limited(why)) => notes.push(format!("the run ended at its limit: {why}")),
         Some(Ending::Failed(why)) => notes.push(format!("the run ended early: {why}")),
         None => notes.push("the run has not ended, or was killed".to_owned()),
     }
@@ -87,7 +89,8 @@ fn counts(results: &Results) -> impl Iterator<Item = String> {
         ),
         (
             found.contaminated,
-            "that began a conversation on a cache that was not empty (contaminated)",
+            "that began a conversation on a cache that was not empty (contaminated): the whole \
+             conversation is left out of shares",
         ),
         (
             found.above_bound,

@@ -50,7 +50,8 @@ impl Exchange {
     fn retry_at(&self) -> Option<Duration> {
         let date = |name| self.header(name).and_then(WallTime::parse_http);
         let at = date("retry-after")?;
-        Some(at.since(date("date").unwrap_or_else(WallTime::now)))
+        let wait = at.since(date("date").unwrap_or_else(WallTime::now));
+        Some(Duration::from_micros(wait.0))
     }
 
     /// A recorded header's value; names are lowercase.
@@ -76,6 +77,9 @@ pub(super) fn understand(
     let last = received.reads.last().map_or(ended, |&(_, at)| at);
     let stamps = Stamps {
         due_us: outgoing.due,
+        // Known only to whoever waited for them.
+        ready_us: None,
+        limited_us: None,
         sent_us: received.handover.get().copied().map(since),
         headers_us: received.headers_at.map(since),
         first_event_us: reading.first_event.map(since),

@@ -250,6 +250,10 @@ fn counts_that_cannot_be_are_flagged() {
         records[0].usage.read = Some(Tokens(first));
         records[1].usage.read = Some(Tokens(second));
         records[1].usage.origin = origin;
+        // Kept apart, so that it should have begun cold.
+        records
+            .iter_mut()
+            .for_each(|record| record.nonce = Arc::from("1 2 3 4 5 6 7 8"));
         let target = TargetFacts {
             tolerance: Tokens(tolerance),
             ..target("blocks:4")
@@ -268,7 +272,8 @@ fn counts_that_cannot_be_are_flagged() {
     );
     assert_eq!(
         flags(4, 16, 0, reported),
-        ["above_bound contaminated", "above_bound"]
+        ["above_bound contaminated", "above_bound contaminated"],
+        "later requests build on the same cache"
     );
     assert_eq!(flags(4, 16, 4, reported), ["", ""]);
     assert_eq!(flags(0, 11, 0, reported), ["", "off_step"]);
@@ -585,4 +590,50 @@ fn a_count_that_is_not_there_bounds_nothing() {
     records[1].scenario_ms = records[0].scenario_ms;
     records[0].usage.origin = UsageOrigin::Absent;
     assert_eq!(bound(&records), None);
+}
+
+#[test]
+fn what_was_set_aside_is_in_the_cache_and_has_no_bound_of_its_own() {
+    let said = conversation()[0].clone();
+    let mut primed = sent(&said, 1);
+    primed.flags.push(Arc::from("warm_up"));
+    let mut measured = sent(&said, 2);
+    measured.turn = 1;
+    let alone = play(
+        &target("blocks:4"),
+        &[measured.clone()],
+        &store(&[said.clone()]),
+    );
+    assert_eq!(alone[0].bound, Some(Tokens(0)));
+    let records = [primed, measured];
+    let found = play(&target("blocks:4"), &records, &store(&[said]));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].bound > Some(Tokens(0)), "{:?}", found[0].bound);
+}
+
+#[test]
+fn nothing_outlives_the_epoch_of_its_cache() {
+    let said = conversation()[0].clone();
+    let (first, mut second) = (sent(&said, 1), sent(&said, 2));
+    let bound = |records: &[RequestRecord]| {
+        let found = play(&target("blocks:4"), records, &store(&[said.clone()]));
+        (found[1].bound, found[1].eligible)
+    };
+    assert!(bound(&[first.clone(), second.clone()]).0 > Some(Tokens(0)));
+    second.epoch = 1;
+    let nothing = Some(Tokens(0));
+    assert_eq!(bound(&[first, second]), (nothing, nothing));
+}
+
+#[test]
+fn a_prompt_that_is_not_known_hides_nothing_where_it_was_refused() {
+    let said = conversation()[0].clone();
+    let (mut first, second) = (sent(&said, 1), sent(&said, 2));
+    first.prompt[0].spans[0].sha256 = Text::from("not kept").digest();
+    let bound = |records: &[RequestRecord]| {
+        play(&target("blocks:4"), records, &store(&[said.clone()]))[1].bound
+    };
+    assert_eq!(bound(&[first.clone(), second.clone()]), None);
+    first.outcome = Outcome::Http429;
+    assert_eq!(bound(&[first, second]), Some(Tokens(0)));
 }

@@ -45,7 +45,7 @@ pub struct Place {
 
 /// What requests must have in common to share a cache entry and a prompt's
 /// beginning at all.
-type Realm = (Arc<str>, Option<Arc<str>>, Arc<str>);
+type Realm = (Arc<str>, u32, Option<Arc<str>>, Arc<str>);
 
 /// Finds the breaks of requests that come in the order of sending.
 pub struct Breaks<'a> {
@@ -81,6 +81,7 @@ impl<'a> Breaks<'a> {
             .collect();
         let realm = (
             Arc::clone(&record.model),
+            record.epoch,
             record.salt.clone(),
             Arc::clone(&record.nonce),
         );

@@ -6,7 +6,7 @@ use crate::cli::counters::Watch;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::{output, outputs, tokens};
 use crate::load::{Measured, Target, Writer};
-use crate::record::{BoundRecord, Ending, Manifest, Outcome, RequestRecord, SpanStore};
+use crate::record::{BoundRecord, Ending, Manifest, Outcome, RequestRecord, Run, SpanStore};
 use crate::tokens::SharedEncoder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,6 +19,8 @@ pub(super) struct Done<'a> {
     pub(super) ending: Ending,
     /// By the position of their place.
     pub(super) watches: BTreeMap<usize, Watch>,
+    /// Whether the folder had records before.
+    pub(super) resumed: bool,
 }
 
 impl Done<'_> {
@@ -26,12 +28,21 @@ impl Done<'_> {
     pub(super) async fn finish(self, given: &Arguments, dir: &Path) -> Result<Exit, Failure> {
         let measured = self.writer.take().await;
         tell_warnings(&measured);
-        let (records, spans) = kept(measured);
+        let (mut records, mut spans) = kept(measured);
         for (number, watch) in self.watches {
             let target = &self.places[number].target.name;
             let of_target = records.iter().filter(|record| record.target == *target);
             let number = (self.places.len() > 1).then_some(number + 1);
             watch.end(&of_target.collect::<Vec<_>>(), dir, number).await;
+        }
+        let mut computed_before = BTreeSet::new();
+        if self.resumed {
+            let folder = Run::read(dir).and_then(Run::contents);
+            let folder = folder.map_err(crate::cli::report::unreadable)?;
+            computed_before.extend(folder.bounds.iter().map(BoundRecord::key));
+            spans.merge(folder.spans);
+            records = folder.requests;
+            records.extend(folder.aside);
         }
         let mut found = Vec::new();
         for Place { target, client, .. } in self.places {
@@ -43,6 +54,7 @@ impl Done<'_> {
             let of_target = computed(self.manifest, target, &records, &spans, encoder.as_ref());
             found.extend(of_target);
         }
+        found.retain(|bound| !computed_before.contains(&bound.key()));
         self.writer.bounds(found).await;
         self.writer
             .finish(self.ending.clone())
@@ -106,8 +118,10 @@ fn verdict(ending: &Ending, records: &[RequestRecord]) -> Exit {
     if *ending == Ending::Interrupted {
         return Exit::Interrupted;
     }
-    let any_ok = records.iter().any(|record| record.outcome == Outcome::Ok);
-    if any_ok {
+    let mut counted = records.iter().filter(|record| !record.is_aside());
+    // A shard may have no conversation at all.
+    let nothing_to_do = records.is_empty() && *ending == Ending::Complete;
+    if nothing_to_do || counted.any(|record| record.outcome == Outcome::Ok) {
         Exit::Done
     } else {
         Exit::NoRequestOk

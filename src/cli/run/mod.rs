@@ -5,7 +5,10 @@ mod dry;
 mod finish;
 mod plan;
 mod progress;
+mod resume;
+mod shard;
 mod signals;
+mod state;
 mod ways_out;
 
 use super::choice::{Configurations, Files};
@@ -19,15 +22,18 @@ use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use super::tokens;
 use crate::load::{
-    Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, Target, Writer,
+    Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, Target, WarmUp, Writer,
 };
-use crate::record::{Ending, RunWriter, WallTime, WriteError};
+use crate::record::{Ending, Invocation, Manifest, RunWriter, Shard, WallTime, WriteError};
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 pub(super) use plan::nonce;
 use plan::{EMBEDDED, Planned};
 use progress::Progress;
+use resume::{Again, Start};
+use state::EvictionProbe;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -93,6 +99,32 @@ pub(super) struct Arguments {
     #[arg(long)]
     probe: bool,
 
+    /// Draw the run's nonce from this text, which must be new for every run; for shards, which
+    /// need the same one
+    #[arg(long, value_name = "TEXT", conflicts_with = "nonce")]
+    nonce_from: Option<String>,
+
+    /// Run only this part of the conversations, such as 3/16; `merge` joins the parts
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+
+    /// Run one of N parts: which one, JOB_COMPLETION_INDEX says, as in an Indexed Job
+    #[arg(long, value_name = "N", conflicts_with = "shard")]
+    shards: Option<u32>,
+
+    /// Go on with the run in this folder that was broken off; needs nothing else
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
+
+    /// What is sent before what is measured, and counts nowhere [default: none]
+    #[arg(long, value_enum)]
+    warm_up: Option<WarmUp>,
+
+    /// Whether each cell's first prompt is asked again at its end, to see whether the cache still
+    /// held it; auto: where that costs nothing [default: auto]
+    #[arg(long, value_enum)]
+    eviction_probe: Option<EvictionProbe>,
+
     /// Rest at most this long on a real server where a scenario idles; the request behind a rest
     /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
     #[arg(long, value_name = "SECONDS")]
@@ -119,7 +151,15 @@ pub(super) struct Arguments {
     quiet: bool,
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+/// Runs; `raw` are the arguments behind the subcommand's name, as they are kept with
+/// the run.
+pub(super) fn run(arguments: Arguments, raw: &[OsString]) -> Result<Exit, Failure> {
+    // Before there are threads: it may change the working folder.
+    let (arguments, begin) = match resume::start(arguments, raw)? {
+        Start::Anew(arguments, invocation) => (arguments, Begin::Anew(invocation)),
+        Start::Again(arguments, again) => (arguments, Begin::Again(again)),
+        Start::Finished(dir, no_report) => return resume::nothing_left(&dir, no_report),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -133,7 +173,7 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
     runtime.spawn(signals::watch(stop.clone(), leave.clone()));
     // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
-    let driven = runtime.spawn(drive(arguments, stop));
+    let driven = runtime.spawn(drive(*arguments, begin, stop));
     let ended = runtime.block_on(async {
         tokio::select! {
             ended = driven => match ended {
@@ -148,10 +188,57 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     ended
 }
 
-async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit, Failure> {
-    let mut settings = Settings::of_process();
+/// How a run begins.
+enum Begin {
+    /// Anew; with what is kept of the command line.
+    Anew(Invocation),
+    /// Where it was broken off.
+    Again(Box<Again>),
+}
+
+impl Begin {
+    fn again(&self) -> Option<&Again> {
+        match self {
+            Self::Anew(_) => None,
+            Self::Again(again) => Some(again),
+        }
+    }
+
+    /// The folder of the run, opened.
+    fn open(
+        self,
+        arguments: &Arguments,
+        planned: &Planned,
+        mut manifest: Manifest,
+        kept: &BTreeSet<Arc<str>>,
+    ) -> Result<RunWriter, Failure> {
+        match self {
+            Self::Again(again) => again.go_on(kept),
+            Self::Anew(mut invocation) => {
+                let dir = plan::folder(arguments, planned, &manifest);
+                // Its way to here is known only once it is there.
+                std::fs::create_dir_all(&dir)
+                    .map_err(|source| not_written(WriteError::new(&dir, source)))?;
+                invocation.folder = resume::way_back(&dir);
+                manifest.invocation = Some(invocation);
+                RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)
+            }
+        }
+    }
+}
+
+async fn drive(
+    mut arguments: Arguments,
+    begin: Begin,
+    stop: CancellationToken,
+) -> Result<Exit, Failure> {
+    let again = begin.again();
+    let mut settings = again.map_or_else(Settings::of_process, Again::settings);
     let plan = chosen::plan(&mut arguments, &mut settings)?;
     let planned = Planned::new(&arguments, plan, &mut settings)?;
+    if let Some(again) = again {
+        again.same_plan(&arguments, &planned)?;
+    }
     if arguments.dry_run {
         return dry::run(&arguments, &planned);
     }
@@ -161,20 +248,32 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         tokens::local(path)?;
     }
     let patience = patience(&arguments, &mut settings)?;
+    let started = started(again)?;
     let found = stop
-        .run_until_cancelled(Place::all(&arguments, &planned, patience))
+        .run_until_cancelled(Place::all(&arguments, &planned, (started, patience)))
         .await;
     let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
     if places.iter().any(|place| place.server.is_none()) {
         planned.tell_idling();
     }
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
+    if let Some(again) = again {
+        again.same_targets(&targets)?;
+    }
+    state::resets(&planned, &places).await?;
     let cells = planned.cells(&targets)?;
-    let rounds = planned.rounds(&cells, &mut settings);
+    let mut rounds = planned.rounds(&cells, &mut settings);
+    let kept = again.map(|again| again.kept(&cells, planned.isolate));
+    let kept = kept.unwrap_or_default();
+    let shard = planned.shard.map(|shard| (shard, planned.isolate));
+    shard::narrow(&mut rounds, &cells, shard, &kept);
     let manifest = planned.manifest(&arguments, settings, &targets);
-    let dir = plan::folder(&arguments, &planned, &manifest);
-    let run = RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)?;
-    let conversations = cells.iter().map(|cell| u64::from(cell.repeats)).sum();
+    let beginnings = state::beginnings(again, &planned, &targets);
+    let nonce = state::nonce(again, &planned, &cells);
+    let resumed = again.is_some();
+    let run = begin.open(&arguments, &planned, manifest, &kept)?;
+    let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
+    let conversations = rounds.iter().map(|round| round.repeats.len() as u64).sum();
     for (number, probed) in places
         .iter()
         .filter_map(|place| place.probed.as_ref())
@@ -189,15 +288,16 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         Box::new(move |record| told.record(record)),
         stop.clone(),
     );
-    let runners = places.iter().map(|place| {
+    let runners = places.iter().zip(beginnings).map(|(place, begin)| {
         let setup = RunnerSetup {
             client: Arc::clone(&place.client),
             isolate: planned.isolate,
-            nonce: planned.nonce,
+            nonce,
             limits: place.limits(planned.limits),
             records: writer.sender(),
             idle: place.idle(),
             stop: stop.clone(),
+            begin,
         };
         Runner::new(setup)
     });
@@ -214,6 +314,8 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         runners: &runners,
         writer: &writer,
         progress: &progress,
+        probe: planned.eviction_probe,
+        isolate: planned.isolate,
     };
     let ending = all.run(&mut watches).await;
     drop(runners);
@@ -224,6 +326,7 @@ async fn drive(mut arguments: Arguments, stop: CancellationToken) -> Result<Exit
         places: &places,
         ending,
         watches,
+        resumed,
     };
     let exit = done.finish(&arguments, &dir).await;
     for place in places {
@@ -247,6 +350,19 @@ fn patience(arguments: &Arguments, settings: &mut Settings) -> Result<Duration, 
     Ok(Duration::from_secs(seconds.get()))
 }
 
+/// The instant from which stamps count.
+fn started(again: Option<&Again>) -> Result<Instant, Failure> {
+    let now = Instant::now();
+    let Some(again) = again else { return Ok(now) };
+    now.checked_sub(again.from.into()).ok_or_else(|| {
+        Failure::new(
+            Exit::Unexpected,
+            "the clock of this machine does not reach back to the start of the run",
+            None,
+        )
+    })
+}
+
 fn interrupted_early() -> Failure {
     Failure::new(
         Exit::Interrupted,
@@ -264,6 +380,8 @@ struct Rounds<'a> {
     runners: &'a [Runner],
     writer: &'a Writer,
     progress: &'a Progress,
+    probe: EvictionProbe,
+    isolate: Isolate,
 }
 
 impl Rounds<'_> {
@@ -274,7 +392,7 @@ impl Rounds<'_> {
         let (mut failed, mut answered, mut hopeless) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut failure = None;
-        for round in self.order {
+        for (number, round) in self.order.iter().enumerate() {
             let cell = &self.cells[round.cell];
             let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
             let Some(place) = self.places.iter().position(of_cell) else {
@@ -284,7 +402,12 @@ impl Rounds<'_> {
                 continue;
             }
             self.progress.begin(&cell.name());
-            let ended = self.runners[place].run(cell, &round.repeats).await;
+            let mut ended = self.runners[place].run(cell, &round.repeats).await;
+            let later = &self.order[number + 1..];
+            let last = later.iter().all(|later| later.cell != round.cell);
+            if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
+                ended = self.runners[place].probe(cell).await;
+            }
             self.writer.flush().await;
             if self.progress.any_ok() {
                 answered.insert(place);
@@ -330,9 +453,8 @@ impl Place {
     async fn all(
         given: &Arguments,
         planned: &Planned,
-        patience: Duration,
+        (started, patience): (Instant, Duration),
     ) -> Result<Vec<Self>, Failure> {
-        let started = Instant::now();
         let mut places = Vec::new();
         for name in &planned.targets {
             places.push(Self::find(given, planned, name, (started, patience)).await?);
@@ -447,7 +569,9 @@ impl Place {
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 fn not_written(error: WriteError) -> Failure {
     let exit = match &error {
-        WriteError::NotEmpty { .. } => Exit::WrongInput,
+        WriteError::NotEmpty { .. } | WriteError::Busy { .. } | WriteError::Resume { .. } => {
+            Exit::WrongInput
+        }
         _ => Exit::NotWritten,
     };
     let help = Some(error.help().to_owned());

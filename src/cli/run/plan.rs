@@ -1,15 +1,16 @@
 //! What a run will do, settled before anything is sent.
 
-use super::Arguments;
+use super::state::{self, EvictionProbe};
+use super::{Arguments, shard};
 use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
-use crate::cli::target::{Aim, parse_model};
+use crate::cli::target::{Aim, IsolateBy, parse_model};
 use crate::cli::{output, planned, resources, serve, targets as target_files};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
-use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target};
-use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, TargetFacts};
+use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
+use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts};
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
@@ -39,11 +40,15 @@ pub(super) struct Planned {
     repeats: u32,
     /// Load levels.
     pub(super) sessions: Vec<usize>,
-    order: Order,
+    pub(super) order: Order,
     pub(super) isolate: Isolate,
     pub(super) limits: Limits,
     pub(super) seed: u64,
     pub(super) nonce: Nonce,
+    /// The part of it that this process does.
+    pub(super) shard: Option<Shard>,
+    pub(super) warm_up: WarmUp,
+    pub(super) eviction_probe: EvictionProbe,
 }
 
 impl Planned {
@@ -71,19 +76,33 @@ impl Planned {
         at_least_one("repeat", &[repeats])?;
         at_least_one("sessions", &sessions)?;
         once("load level", &sessions)?;
+        let given_nonce = state::given_nonce(given, settings)?;
+        let shard = shard::chosen(given, settings)?;
+        let isolate = settings.resolve("isolate", given.isolate, Isolate::default())?;
+        shard::fits(shard, isolate, given_nonce.is_some())?;
         Ok(Self {
             seed: settings.resolve("seed", given.seed, 1)?,
             repeats,
             sessions,
             order: settings.resolve("order", given.order, Order::default())?,
-            isolate: settings.resolve("isolate", given.isolate, Isolate::default())?,
+            isolate,
             limits: Limits {
                 max_tokens: settings.resolve("max-tokens", given.max_tokens, max_tokens)?,
                 retries: settings.resolve("retries", given.retries, 2)?,
                 longest_wait: Duration::from_mins(1),
                 longest_idle: longest_idle(given, settings)?,
             },
-            nonce: nonce(given.nonce.as_deref())?,
+            nonce: match given_nonce {
+                Some(nonce) => nonce,
+                None => nonce(None)?,
+            },
+            shard,
+            warm_up: settings.resolve("warm-up", given.warm_up, WarmUp::default())?,
+            eviction_probe: settings.resolve(
+                "eviction-probe",
+                given.eviction_probe,
+                EvictionProbe::default(),
+            )?,
             plan,
             scenarios,
             names,
@@ -229,8 +248,11 @@ impl Planned {
         targets: &[Arc<Target>],
     ) -> Manifest {
         settings.note("no-text", given.no_text, given.no_text);
+        let by = given.aim.isolate_by;
+        settings.note("isolate-by", by.as_str(), by != IsolateBy::default());
         let mut manifest = Manifest::begin(self.seed, &self.nonce.to_string());
         manifest.settings = settings.into_map();
+        manifest.shard = self.shard;
         manifest.plan_sha256 = self.plan.as_ref().map(|plan| plan.digest);
         manifest.scenarios = self
             .scenarios

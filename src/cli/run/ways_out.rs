@@ -9,6 +9,7 @@ pub(super) fn of_end(cell: &str, end: &CellEnd) -> String {
     let help = match end {
         CellEnd::Refused { outcome, .. } | CellEnd::Failing { outcome, .. } => way_out(*outcome),
         CellEnd::Context(_) => Some("the rest of this cell is skipped; other cells go on"),
+        CellEnd::Reset(error) => Some(error.help()),
         CellEnd::Stopped => None,
     };
     with_help(format!("{cell}: {end}"), help)

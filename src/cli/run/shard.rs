@@ -1,0 +1,103 @@
+//! Which part of the run this process does.
+
+use super::Arguments;
+use crate::cli::exit::Failure;
+use crate::cli::output;
+use crate::cli::settings::Settings;
+use crate::cli::target::variable;
+use crate::load::{self, Cell, Isolate, Round};
+use crate::record::Shard;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Where Kubernetes says which pod of an Indexed Job this is, from 0.
+const INDEX: &str = "JOB_COMPLETION_INDEX";
+
+/// The part that was asked for: by `--shard`, or by `--shards` and the index that
+/// Kubernetes gives.
+///
+/// # Errors
+///
+/// A part that does not exist, and a number of parts without an index.
+pub(super) fn chosen(given: &Arguments, settings: &mut Settings) -> Result<Option<Shard>, Failure> {
+    let one = settings.optional("shard", given.shard)?;
+    let count = settings.optional("shards", given.shards)?;
+    let index = variable(INDEX);
+    match (one, count, index) {
+        (Some(shard), _, _) => Ok(Some(shard)),
+        (None, Some(count), Some(index)) => indexed(count, &index).map(Some),
+        (None, Some(count), None) => Err(Failure::wrong(
+            format!(
+                "`--shards {count}` says in how many parts, and nothing says which one this is"
+            ),
+            format!("give --shard 1/{count} and so on, or set {INDEX} as an Indexed Job does"),
+        )),
+        (None, None, Some(_)) => {
+            output::warn(&format!(
+                "{INDEX} is set and --shards is not: this process runs everything"
+            ));
+            Ok(None)
+        }
+        (None, None, None) => Ok(None),
+    }
+}
+
+fn indexed(count: u32, index: &str) -> Result<Shard, Failure> {
+    let number: Option<u32> = index.trim().parse().ok();
+    match number {
+        Some(index) if index < count => Ok(Shard {
+            index: index + 1,
+            count,
+        }),
+        _ => Err(Failure::wrong(
+            format!("`{INDEX}` is `{index}`, which is no index of {count} shards"),
+            format!(
+                "it counts from 0 to {}: as many completions as shards",
+                count.saturating_sub(1)
+            ),
+        )),
+    }
+}
+
+/// Refuses what would make the parts unlike the whole.
+pub(super) fn fits(
+    shard: Option<Shard>,
+    isolate: Isolate,
+    nonce_given: bool,
+) -> Result<(), Failure> {
+    if shard.is_none() {
+        return Ok(());
+    }
+    if matches!(isolate, Isolate::Run | Isolate::None) {
+        return Err(Failure::wrong(
+            format!(
+                "with --isolate {isolate} conversations share a cache, and no shard knows what the others put there"
+            ),
+            "isolate by conversation or cell, or run it whole",
+        ));
+    }
+    if !nonce_given {
+        return Err(Failure::wrong(
+            "the shards of a run need one nonce, and none is given",
+            "give all of them the same --nonce, or --nonce-from a text that is new for every run",
+        ));
+    }
+    Ok(())
+}
+
+/// Leaves in `rounds` what `shard` runs and what is not in `kept`.
+pub(super) fn narrow(
+    rounds: &mut Vec<Round>,
+    cells: &[Arc<Cell>],
+    shard: Option<(Shard, Isolate)>,
+    kept: &BTreeSet<Arc<str>>,
+) {
+    for round in rounds.iter_mut() {
+        let cell = &cells[round.cell];
+        round.repeats.retain(|&repeat| {
+            let own = shard.is_none_or(|(shard, by)| load::runs(shard, by, cell, repeat));
+            own && !kept.contains(format!("{}/{repeat}", cell.name()).as_str())
+        });
+    }
+    rounds.retain(|round| !round.repeats.is_empty());
+}
