@@ -4,6 +4,7 @@
 //! pooled by adding the sums and never by averaging ratios; [`Money`] is whole
 //! pico-dollars, so that adding a million small bills loses nothing.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
@@ -12,7 +13,18 @@ use std::time::Duration;
 
 /// A span of time in whole microseconds: the unit of every recorded latency.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Micros(pub u64);
@@ -45,7 +57,18 @@ impl fmt::Display for Micros {
 
 /// A number of tokens.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Tokens(pub u64);
@@ -101,7 +124,7 @@ pub struct Bytes(pub u64);
 ///
 /// Shares of several requests are pooled with `+`, which adds both sums: a mean
 /// of ratios would give a short request the weight of a long one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// What is counted.
     pub part: Tokens,
@@ -148,7 +171,18 @@ impl fmt::Display for Share {
 /// A price of 1 USD per million tokens is 1,000,000 pico-dollars a token, so
 /// every published price is a whole number and sums are exact.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Money(pub i128);

@@ -22,6 +22,7 @@ use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanSt
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 use together::Together;
@@ -109,18 +110,48 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     let model = caches.model.as_ref();
     reported::fill(&mut found, &records, fresh, model, caches.lifetime);
     // Last, since a request in flight beside a later one has its bound lifted by that.
+    let mut reads = HashMap::new();
     for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
-        let model = caches.model.as_ref();
-        let start = flags::Start {
+        let known = flags::Known {
+            model: caches.model.as_ref(),
+            beyond_lifetime: beyond,
             isolated: is_isolated(record),
             fresh,
+            before: reads.get(&record.conversation).copied(),
         };
-        bound.flags = flags::of(record, bound, inputs.target, model, beyond, start);
+        bound.flags = flags::of(record, bound, inputs.target, &known);
+        if let Some(read) = flags::read(record) {
+            reads.insert(&record.conversation, read);
+        }
     }
     let mut aside = records.iter().map(|record| record.is_aside());
     found.retain(|_| !aside.next().unwrap_or(false));
     flags::spread(&mut found);
     Ok(found)
+}
+
+/// Whether requests of different realms have no influence on each other's
+/// bounds, so that a realm can be computed by itself: nothing is said of a cache, or
+/// the cache keeps salts apart, is never full, and `salted` says that every request
+/// had one. A nonce does not suffice, since what the template writes in front of it
+/// is common to all.
+///
+/// # Errors
+///
+/// [`ModelError`] where the target's cache model cannot be read.
+pub fn by_realm(target: &TargetFacts, counted: bool, salted: bool) -> Result<bool, ModelError> {
+    let model = target.cache_model.as_deref().map(str::parse::<Model>);
+    Ok(match model.transpose()? {
+        Some(model) if counted => salted && model.knows_salt() && !model.can_be_full(),
+        _ => true,
+    })
+}
+
+/// A number for the request's realm, equal for equal ones.
+pub fn realm_number(record: &RequestRecord) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    realm(record).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
@@ -144,11 +175,16 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>) -> BoundRecord {
 
 /// Whether a request can have left something in the cache: it may have reached
 /// the engine, whatever became of its answer. A bound is an upper one.
+///
+/// A server that refuses for want of room, with 503 or 529, has not begun.
 pub fn may_be_held(record: &RequestRecord) -> bool {
     record.stamps.sent_us.is_some()
         && match record.outcome {
+            Outcome::Http5xx => {
+                let refused = matches!(record.status, Some(503 | 529));
+                !refused || record.stamps.first_event_us.is_some()
+            }
             Outcome::Ok
-            | Outcome::Http5xx
             | Outcome::Timeout
             | Outcome::Reset
             | Outcome::Cut

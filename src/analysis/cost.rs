@@ -7,11 +7,72 @@
 use crate::chat::{Usage, UsageOrigin};
 use crate::record::{Price, PriceTier};
 use crate::units::{Money, Tokens};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::ops::AddAssign;
+
+/// What a bill consists of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Buckets {
+    /// Plain input.
+    pub plain: Money,
+    /// Taken from the cache.
+    pub read: Money,
+    /// Newly cached for the short lifetime, at the whole price of a write.
+    pub write: Money,
+    /// Newly cached for the long lifetime.
+    pub write_long: Money,
+    /// Generated.
+    pub output: Money,
+    /// Keeping what was newly cached, where that is charged by the hour.
+    pub storage: Money,
+    /// Of `write` and `write_long`, what they cost above plain input.
+    pub premium: Money,
+}
+
+impl Buckets {
+    /// What is billed by the token, in order.
+    pub fn each(&self) -> [Money; 5] {
+        [
+            self.plain,
+            self.read,
+            self.write,
+            self.write_long,
+            self.output,
+        ]
+    }
+
+    /// The whole bill; the premium is a part of the writes, not added again.
+    pub fn sum(&self) -> Money {
+        self.each().into_iter().sum::<Money>() + self.storage
+    }
+}
+
+impl AddAssign for Buckets {
+    fn add_assign(&mut self, other: Self) {
+        self.plain += other.plain;
+        self.read += other.read;
+        self.write += other.write;
+        self.write_long += other.write_long;
+        self.output += other.output;
+        self.storage += other.storage;
+        self.premium += other.premium;
+    }
+}
+
+/// When a request was billed, and how long the cache keeps what it wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// Milliseconds since 1970; where it is not known, prices outside the peak hold.
+    pub at_ms: Option<i64>,
+    /// Milliseconds that storage is charged for.
+    pub kept_ms: Option<u64>,
+}
 
 /// The tier for a prompt of `total` tokens; the whole request is billed by it.
-fn tier(price: &Price, total: Tokens) -> Option<&PriceTier> {
+fn tier(price: &Price, moment: Moment, total: Tokens) -> Option<&PriceTier> {
     price
-        .tiers
+        .tiers_at(moment.at_ms)
         .iter()
         .rev()
         .find(|tier| total > tier.above || tier.above == Tokens(0))
@@ -29,6 +90,16 @@ fn tier(price: &Price, total: Tokens) -> Option<&PriceTier> {
 /// cached and written tokens from the input), and Anthropic's price list, whose
 /// counts are disjoint from the start.
 pub fn bill(price: &Price, usage: &Usage) -> Option<Money> {
+    parts(price, usage).map(|parts| parts.sum())
+}
+
+/// The same, bucket by bucket.
+pub fn parts(price: &Price, usage: &Usage) -> Option<Buckets> {
+    buckets(price, usage, Moment::default())
+}
+
+/// The same, bucket by bucket and at its time of day.
+pub fn buckets(price: &Price, usage: &Usage, moment: Moment) -> Option<Buckets> {
     if usage.origin != UsageOrigin::Reported {
         return None;
     }
@@ -39,28 +110,109 @@ pub fn bill(price: &Price, usage: &Usage) -> Option<Money> {
         .checked_sub(read)?
         .checked_sub(short)?
         .checked_sub(long)?;
-    let tier = tier(price, total)?;
+    let tier = tier(price, moment, total)?;
     let short_price = tier.write.unwrap_or(tier.input);
     let long_price = match (tier.write, tier.write_long) {
         (None, None) => Some(tier.input),
         (_, price) => price,
     };
-    Some(
-        tier.input * plain
-            + bucket(tier.read, read)?
-            + short_price * short
-            + bucket(long_price, long)?
-            + tier.output * output,
-    )
+    let (write, write_long) = (short_price * short, bucket(long_price, long)?);
+    let as_plain = tier.input * (short + long);
+    Some(Buckets {
+        plain: tier.input * plain,
+        read: bucket(tier.read, read)?,
+        write,
+        write_long,
+        output: tier.output * output,
+        storage: storage(price, short + long, moment.kept_ms),
+        premium: Money((write + write_long).0 - as_plain.0),
+    })
 }
 
 /// What the same request would have cost without a cache.
 ///
 /// `None` where its counts are absent.
 pub fn bill_uncached(price: &Price, usage: &Usage) -> Option<Money> {
+    uncached_at(price, usage, Moment::default())
+}
+
+/// The same at its time of day.
+pub fn uncached_at(price: &Price, usage: &Usage, moment: Moment) -> Option<Money> {
     let (total, output) = (usage.total?, usage.output?);
-    let tier = tier(price, total)?;
+    let tier = tier(price, moment, total)?;
     Some(tier.input * total + tier.output * output)
+}
+
+/// What it would have saved to read `tokens` of a prompt from the cache that were
+/// computed: written where the server says that it wrote, else plain.
+///
+/// `None` where a count or a price that it takes is not known.
+pub fn saved_by_reading(price: &Price, usage: &Usage, tokens: Tokens) -> Option<Money> {
+    let tier = tier(price, Moment::default(), usage.total?)?;
+    let wrote = usage.written().is_some_and(|written| written > Tokens(0));
+    let paid = tier.write.filter(|_| wrote).unwrap_or(tier.input);
+    let read = tier.read? * tokens;
+    Some(Money((paid * tokens).0 - read.0))
+}
+
+/// What it would have cost had the cache returned all of `bound`. Of what is
+/// left as much is written as the server said, as far as there is so much.
+///
+/// `None` where its counts are absent.
+pub fn bill_best(price: &Price, usage: &Usage, bound: Tokens, moment: Moment) -> Option<Money> {
+    let total = usage.total?;
+    let read = bound.min(total);
+    let left = total.saturating_sub(read);
+    let short = usage.write.map(|write| write.min(left));
+    let rest = left.saturating_sub(short.unwrap_or_default());
+    let best = Usage {
+        read: Some(read),
+        write: short,
+        write_long: usage.write_long.map(|write| write.min(rest)),
+        origin: UsageOrigin::Reported,
+        raw: None,
+        ..*usage
+    };
+    buckets(price, &best, moment).map(|buckets| buckets.sum())
+}
+
+/// The least and the most that a request can have cost whose cached tokens are
+/// not known: all that the cache could have returned was read (`bound`; where
+/// that is not known either, the whole prompt), or nothing was and all of it
+/// newly cached.
+///
+/// `None` where even its prompt or its answer was not counted, or reads have no price.
+pub fn bill_range(
+    price: &Price,
+    usage: &Usage,
+    bound: Option<Tokens>,
+    moment: Moment,
+) -> Option<(Money, Money)> {
+    let total = usage.total?;
+    let counts = |read: Tokens, write: Option<Tokens>| Usage {
+        read: Some(read),
+        write,
+        write_long: None,
+        origin: UsageOrigin::Reported,
+        raw: None,
+        ..*usage
+    };
+    let least = counts(bound.unwrap_or(total).min(total), None);
+    let most = counts(Tokens(0), Some(total));
+    let sum = |usage: &Usage| buckets(price, usage, moment).map(|buckets| buckets.sum());
+    let (least, most) = (sum(&least)?, sum(&most)?);
+    Some((
+        least.min(most),
+        most.max(uncached_at(price, usage, moment)?),
+    ))
+}
+
+/// Keeping `written` tokens for `kept_ms`, rounded down to the pico-dollar.
+fn storage(price: &Price, written: Tokens, kept_ms: Option<u64>) -> Money {
+    const HOUR_MS: i128 = 3_600_000;
+    let hour = price.storage_hour.unwrap_or_default();
+    let kept = i128::from(kept_ms.unwrap_or_default());
+    Money((hour * written).0 * kept / HOUR_MS)
 }
 
 /// An empty bucket costs nothing, whatever its price.
@@ -185,6 +337,119 @@ mod tests {
             bill(find("gpt-5.5"), &usage(10, 5, 6, 0, 1)),
             None,
             "negative plain part"
+        );
+    }
+
+    #[test]
+    fn a_bill_is_the_sum_of_its_buckets_and_tells_the_premium_of_writes() {
+        let price = Catalogue::shipped();
+        let price = price
+            .find("claude-opus-5.5", "2026-11-30")
+            .expect("shipped");
+        let usage = usage(10_000, 4_000, 2_000, 1_000, 500);
+        let found = buckets(price, &usage, Moment::default()).expect("a bill");
+        // 3,000 plain at 4, 4,000 read at 0.20, 2,000 at 5, 1,000 at 8, 500 at 20 dollars a million.
+        let parts = [
+            found.plain,
+            found.read,
+            found.write,
+            found.write_long,
+            found.output,
+        ];
+        assert_eq!(
+            parts.map(Money::decimal),
+            ["0.012", "0.0008", "0.01", "0.008", "0.01"]
+        );
+        // One dollar a million above plain input for the short, four for the long lifetime.
+        assert_eq!(found.premium.decimal(), "0.006");
+        assert_eq!(Some(found.sum()), bill(price, &usage));
+    }
+
+    #[test]
+    fn the_best_possible_bill_reads_the_bound_and_writes_no_more_than_is_left() {
+        let price = Catalogue::shipped();
+        let price = price
+            .find("claude-opus-5.5", "2026-11-30")
+            .expect("shipped");
+        let usage = usage(10_000, 0, 10_000, 0, 0);
+        let best = |bound| bill_best(price, &usage, Tokens(bound), Moment::default());
+        // 9,000 at 0.20 and 1,000 at 5 dollars a million.
+        assert_eq!(best(9_000).map(Money::decimal).as_deref(), Some("0.0068"));
+        assert_eq!(best(0), bill(price, &usage));
+        assert_eq!(best(99_999).map(Money::decimal).as_deref(), Some("0.002"));
+    }
+
+    #[test]
+    fn without_a_count_there_is_a_range_and_the_true_bill_lies_in_it() {
+        let catalogue = Catalogue::shipped();
+        for model in ["gpt-5.5", "claude-opus-5.5", "gpt-6.1-sol"] {
+            let price = catalogue.find(model, "2026-11-30").expect("shipped");
+            for (read, write) in [(0, 0), (0, 10_000), (4_000, 6_000), (8_000, 0)] {
+                let known = usage(10_000, read, write, 0, 500);
+                let unknown = Usage {
+                    read: None,
+                    write: None,
+                    origin: UsageOrigin::Absent,
+                    ..known.clone()
+                };
+                let bound = Some(Tokens(8_000));
+                let range = bill_range(price, &unknown, bound, Moment::default());
+                let (least, most) = range.expect("a range");
+                let bill = bill(price, &known).expect("a bill");
+                assert!(
+                    least <= bill && bill <= most,
+                    "{model}, {read} read, {write} written"
+                );
+            }
+        }
+        let nothing = Usage::default();
+        let price = catalogue.find("gpt-5.5", "2026-11-30").expect("shipped");
+        assert_eq!(bill_range(price, &nothing, None, Moment::default()), None);
+    }
+
+    #[test]
+    fn a_peak_has_its_own_prices_and_storage_is_charged_by_the_hour() {
+        let catalogue = Catalogue::shipped();
+        let price = catalogue
+            .find("deepseek-flash", "2026-11-30")
+            .expect("shipped");
+        let usage = usage(1_000_000, 0, 0, 0, 0);
+        // 2026-11-30 is a Monday; 1_796_000_400_000 is 01:00 UTC of it.
+        let monday = 1_796_000_400_000;
+        let hour = 3_600_000;
+        for (at, dollars) in [
+            (monday - 1, "0.15"),
+            (monday, "0.3"),
+            (monday + 3 * hour - 1, "0.3"),
+            (monday + 3 * hour, "0.15"),
+            (monday + 5 * hour, "0.3"),
+            (monday + 9 * hour, "0.15"),
+            (monday - 24 * hour, "0.15"),
+        ] {
+            let moment = Moment {
+                at_ms: Some(at),
+                kept_ms: None,
+            };
+            let bill = buckets(price, &usage, moment).expect("a bill").sum();
+            assert_eq!(bill.decimal(), dollars, "{at}");
+        }
+        let kept = Price {
+            storage_hour: Some(Money(1_000_000)),
+            ..price.clone()
+        };
+        let usage = Usage {
+            write: Some(Tokens(1_000_000)),
+            ..usage
+        };
+        let moment = Moment {
+            at_ms: None,
+            kept_ms: Some(1_800_000),
+        };
+        let found = buckets(&kept, &usage, moment).expect("a bill");
+        assert_eq!(
+            found.storage.decimal(),
+            "0.5",
+            "a dollar an hour for half an hour"
         );
     }
 }

@@ -4,15 +4,16 @@
 //! same scenario, target, model, load and repeat. What differs between
 //! scenarios then falls out of the difference.
 
-use super::results::{Order, TotalKey};
-use super::samples::{Cell, Sample};
+use super::parallel::map;
+use super::results::TotalKey;
+use super::samples::Sample;
 use super::stats::{Interval, Ratio, difference_interval, mean_interval};
+use crate::units::Money;
+use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// A difference, and how sure it is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Candidate less base.
     pub difference: f64,
@@ -29,7 +30,7 @@ impl Estimate {
 }
 
 /// A configuration against another, over the conversations that both ran.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// What it is compared with.
     pub base: TotalKey,
@@ -41,104 +42,149 @@ pub struct Difference {
     pub cached_share: Option<Estimate>,
     /// Of the computed tokens of a conversation.
     pub computed: Option<Estimate>,
+    /// Of the cost of a conversation, in US dollars; `None` where one request has no price.
+    pub cost_usd: Option<Estimate>,
+    /// Of the mean time to first token of a conversation's requests, in
+    /// microseconds; over the conversations in which both have one.
+    pub ttft_us: Option<Estimate>,
 }
 
-/// What tells the conversations of one configuration apart.
-type Place = (Arc<str>, Arc<str>, u32);
-
-/// Read and total of a configuration's counted requests, by conversation.
-type Conversations = BTreeMap<Place, BTreeMap<(u32, u32), Ratio>>;
+/// A counted request: conversation by group, scenario and repeat, then turn and request.
+struct Counted<'a> {
+    unit: (&'a str, &'a str, u32),
+    request: (u32, u32),
+    read: f64,
+    total: f64,
+    cost: Option<f64>,
+    ttft: Option<f64>,
+}
 
 /// Every configuration against the first one of its target, model and load.
-pub(super) fn differences(list: &[Sample], order: &Order, seed: u64) -> Vec<Difference> {
-    let mut by_key: HashMap<TotalKey, Conversations> = HashMap::new();
-    for sample in list {
-        let Some((total, read)) = sample.counted() else {
+pub(super) fn differences(totals: &[(TotalKey, Vec<&Sample>)], seed: u64) -> Vec<Difference> {
+    let counted = map(totals, |(_, samples)| counted(samples));
+    let all: Vec<(&TotalKey, &Vec<Counted<'_>>)> = totals
+        .iter()
+        .map(|(key, _)| key)
+        .zip(&counted)
+        .filter(|(_, counted)| !counted.is_empty())
+        .collect();
+    let mut pairs = Vec::new();
+    for arena in all.chunk_by(|a, b| a.0.is_beside(b.0)) {
+        if let Some((base, candidates)) = arena.split_first() {
+            pairs.extend(candidates.iter().map(|candidate| (base, candidate)));
+        }
+    }
+    map(&pairs, |(base, candidate)| {
+        difference(base, candidate, seed)
+    })
+}
+
+/// In the order of conversations; of several counts of a request the last one.
+fn counted<'a>(samples: &[&'a Sample]) -> Vec<Counted<'a>> {
+    let mut counted: Vec<Counted<'_>> = samples
+        .iter()
+        .filter_map(|sample| {
+            let (total, read) = sample.counted()?;
+            Some(Counted {
+                unit: (&*sample.cell.group, &*sample.cell.scenario, sample.repeat),
+                request: (sample.place.0, sample.place.1),
+                read: read.0 as f64,
+                total: total.0 as f64,
+                cost: sample.cost.map(Money::usd),
+                ttft: sample.ttft.map(|ttft| ttft.0 as f64),
+            })
+        })
+        .collect();
+    counted.sort_by_key(|one| (one.unit, one.request));
+    counted
+}
+
+/// What the two sides of a pair add up to, over the requests that have a count on
+/// both: what one side failed at must not look like what it saved.
+#[derive(Default)]
+struct Pair {
+    shares: (Ratio, Ratio),
+    computed: f64,
+    cost: Option<f64>,
+    ttft: (f64, f64),
+    timed: f64,
+}
+
+impl Pair {
+    fn add(&mut self, base: &Counted<'_>, candidate: &Counted<'_>, first: bool) {
+        for (sums, one) in [(&mut self.shares.0, base), (&mut self.shares.1, candidate)] {
+            sums.part += one.read;
+            sums.whole += one.total;
+        }
+        self.computed += (candidate.total - candidate.read) - (base.total - base.read);
+        let before = if first { Some(0.0) } else { self.cost };
+        self.cost = before.and_then(|sum| Some(sum + candidate.cost? - base.cost?));
+        if let Some((base, candidate)) = base.ttft.zip(candidate.ttft) {
+            self.ttft.0 += base;
+            self.ttft.1 += candidate;
+            self.timed += 1.0;
+        }
+    }
+}
+
+/// Both sides stand in the same order.
+fn pairs(base: &[Counted<'_>], candidate: &[Counted<'_>]) -> Vec<Pair> {
+    let mut found: Vec<Pair> = Vec::new();
+    let mut last = None;
+    let mut rest = candidate.iter().peekable();
+    for one in base {
+        let place = (one.unit, one.request);
+        while rest
+            .next_if(|other| (other.unit, other.request) < place)
+            .is_some()
+        {}
+        let Some(other) = rest.next_if(|other| (other.unit, other.request) == place) else {
             continue;
         };
-        let (turn, request, _) = sample.place;
-        by_key
-            .entry(TotalKey::from(&*sample.cell))
-            .or_default()
-            .entry(place(&sample.cell, sample.repeat))
-            .or_default()
-            .insert(
-                (turn, request),
-                Ratio {
-                    part: read.0 as f64,
-                    whole: total.0 as f64,
-                },
-            );
-    }
-    let mut all: Vec<_> = by_key.into_iter().collect();
-    all.sort_by_cached_key(|(key, _)| order.total(key));
-    let mut found = Vec::new();
-    let mut base: Option<&(TotalKey, Conversations)> = None;
-    for candidate in &all {
-        match base {
-            Some(base) if comparable(&base.0, &candidate.0) => {
-                found.push(difference(base, candidate, seed));
-            }
-            _ => base = Some(candidate),
+        let first = last.replace(one.unit) != Some(one.unit);
+        if first {
+            found.push(Pair::default());
+        }
+        if let Some(pair) = found.last_mut() {
+            pair.add(one, other, first);
         }
     }
     found
 }
 
-fn place(cell: &Cell, repeat: u32) -> Place {
-    (Arc::clone(&cell.group), Arc::clone(&cell.scenario), repeat)
-}
-
-fn comparable(a: &TotalKey, b: &TotalKey) -> bool {
-    a.target == b.target && a.model == b.model && a.load == b.load
-}
-
 fn difference(
-    (base, base_units): &(TotalKey, Conversations),
-    (candidate, candidate_units): &(TotalKey, Conversations),
+    base: &(&TotalKey, &Vec<Counted<'_>>),
+    candidate: &(&TotalKey, &Vec<Counted<'_>>),
     seed: u64,
 ) -> Difference {
-    let pairs: Vec<(Ratio, Ratio)> = base_units
-        .iter()
-        .filter_map(|(place, base)| counted_in_both(base, candidate_units.get(place)?))
-        .collect();
-    let computed: Vec<f64> = pairs
-        .iter()
-        .map(|(base, candidate)| (candidate.whole - candidate.part) - (base.whole - base.part))
+    let pairs = pairs(base.1, candidate.1);
+    let shares: Vec<_> = pairs.iter().map(|pair| pair.shares).collect();
+    let computed: Vec<f64> = pairs.iter().map(|pair| pair.computed).collect();
+    let costs: Option<Vec<f64>> = pairs.iter().map(|pair| pair.cost).collect();
+    let timed = pairs.iter().filter(|pair| pair.timed > 0.0);
+    let ttft: Vec<f64> = timed
+        .map(|pair| (pair.ttft.1 - pair.ttft.0) / pair.timed)
         .collect();
     Difference {
-        base: base.clone(),
-        candidate: candidate.clone(),
+        base: base.0.clone(),
+        candidate: candidate.0.clone(),
         pairs: pairs.len(),
-        cached_share: share_difference(&pairs).map(|difference| Estimate {
+        cached_share: share_difference(&shares).map(|difference| Estimate {
             difference,
-            interval: difference_interval(&pairs, seed),
+            interval: difference_interval(&shares, seed),
         }),
-        computed: (!computed.is_empty()).then(|| Estimate {
-            difference: computed.iter().sum::<f64>() / computed.len() as f64,
-            interval: mean_interval(&computed, seed),
-        }),
+        computed: mean(&computed, seed),
+        cost_usd: costs.and_then(|costs| mean(&costs, seed)),
+        ttft_us: mean(&ttft, seed),
     }
 }
 
-/// Sums of both sides over the requests that have a count on both: what one
-/// side failed at must not look like what it saved.
-fn counted_in_both(
-    base: &BTreeMap<(u32, u32), Ratio>,
-    candidate: &BTreeMap<(u32, u32), Ratio>,
-) -> Option<(Ratio, Ratio)> {
-    let (mut sums, mut any) = ((Ratio::default(), Ratio::default()), false);
-    for (request, one) in base {
-        let Some(other) = candidate.get(request) else {
-            continue;
-        };
-        any = true;
-        sums.0.part += one.part;
-        sums.0.whole += one.whole;
-        sums.1.part += other.part;
-        sums.1.whole += other.whole;
-    }
-    any.then_some(sums)
+/// `None` of no value.
+fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
+    (!values.is_empty()).then(|| Estimate {
+        difference: values.iter().sum::<f64>() / values.len() as f64,
+        interval: mean_interval(values, seed),
+    })
 }
 
 fn share_difference(pairs: &[(Ratio, Ratio)]) -> Option<f64> {

@@ -1,11 +1,13 @@
 //! How far the results can be trusted.
 
-use super::samples::Sample;
+use super::samples::{Cell, Sample};
+use super::stats::quantile;
 use crate::chat::UsageOrigin;
-use crate::record::{IDLE_CUT, Outcome};
+use crate::record::{IDLE_CUT, Outcome, is_late};
 use crate::units::{Micros, Tokens};
+use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Sent more than this after its due time, a request counts as late.
 pub const LATE_ABOVE: Micros = Micros(10_000);
@@ -14,10 +16,12 @@ pub const LATE_ABOVE: Micros = Micros(10_000);
 const NAMED: usize = 3;
 
 /// Counts of what keeps results from being what they seem.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// Attempts recorded.
     pub attempts: u64,
+    /// Of these, answered.
+    pub answered: u64,
     /// Attempts by outcome, `ok` included.
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Answered, but the server said nothing of its cache.
@@ -42,6 +46,9 @@ pub struct Evidence {
     pub beyond_lifetime: u64,
     /// Of those: prompt tokens, and of these taken from a cache that was still warm.
     pub beyond_lifetime_tokens: (Tokens, Tokens),
+    /// Read less than the conversation had just read, though the cache could
+    /// still hold as much.
+    pub evicted: u64,
     /// Sent after an earlier turn had failed.
     pub after_failure: u64,
     /// Sent behind a rest of the scenario that was cut short.
@@ -51,6 +58,8 @@ pub struct Evidence {
     pub retried: u64,
     /// Sent more than [`LATE_ABOVE`] after their due time.
     pub late: u64,
+    /// Cells whose client was too late for their times to be believed.
+    pub late_cells: Vec<LateCell>,
     /// Live answers that were asked for a fact; of these, without it.
     pub asked: u64,
     /// See [`Self::asked`].
@@ -65,21 +74,28 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// A cell whose client did not keep its own schedule; see [`is_late`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LateCell {
+    /// Which one.
+    pub cell: Cell,
+    /// 99th percentile of the client's lateness, waits for limits left out.
+    pub late_p99: Micros,
+    /// Median time to first token; `None` where nothing was answered.
+    pub ttft_p50: Option<Micros>,
+}
+
 impl Evidence {
     /// Attempts that were not answered.
     pub fn failed_attempts(&self) -> u64 {
-        self.attempts
-            - self
-                .outcomes
-                .get(Outcome::Ok.as_str())
-                .copied()
-                .unwrap_or(0)
+        self.attempts - self.answered
     }
 
     /// Whether anything is to be said.
     pub fn is_clean(&self) -> bool {
         let seen = Self {
             attempts: self.attempts,
+            answered: self.answered,
             outcomes: self.outcomes.clone(),
             asked: self.asked,
             ..Self::default()
@@ -101,6 +117,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         if sample.outcome != Outcome::Ok {
             continue;
         }
+        found.answered += 1;
         let missing = u64::from(sample.has("missing_words"));
         found.missing_words += missing;
         found.asked += missing + u64::from(sample.has("expected_words"));
@@ -121,12 +138,52 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         found.contaminated += u64::from(sample.has("contaminated") && sample.is_first());
         found.above_bound += u64::from(sample.has("above_bound"));
         found.off_step += u64::from(sample.has("off_step"));
+        found.evicted += u64::from(sample.has("evicted"));
         if sample.has("beyond_lifetime") {
             found.beyond_lifetime += 1;
-            let (total, read) = sample.counted().unwrap_or_default();
+            let (total, read) = sample.reported().unwrap_or_default();
             found.beyond_lifetime_tokens.0 += total;
             found.beyond_lifetime_tokens.1 += read;
         }
     }
+    found.late_cells = late_cells(samples);
     found
+}
+
+fn late_cells(samples: &[Sample]) -> Vec<LateCell> {
+    type Times<'a> = (&'a Cell, Vec<f64>, Vec<f64>);
+    let mut times: HashMap<u32, Times<'_>> = HashMap::new();
+    for sample in samples {
+        let Some(late) = sample.own_late else {
+            continue;
+        };
+        let (_, lates, ttfts) = times
+            .entry(sample.cell_index)
+            .or_insert_with(|| (&sample.cell, Vec::new(), Vec::new()));
+        lates.push(late.0 as f64);
+        if let (Outcome::Ok, Some(ttft)) = (sample.outcome, sample.ttft) {
+            ttfts.push(ttft.0 as f64);
+        }
+    }
+    let mut times: Vec<_> = times.into_values().collect();
+    times.sort_by_key(|(cell, ..)| *cell);
+    let late = times.into_iter().filter_map(|(cell, lates, ttfts)| {
+        let late_p99 = micros(quantile(&lates, 0.99)?);
+        let ttft_p50 = quantile(&ttfts, 0.5).map(micros);
+        is_late(late_p99, ttft_p50).then(|| LateCell {
+            cell: cell.clone(),
+            late_p99,
+            ttft_p50,
+        })
+    });
+    late.collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between two numbers of microseconds"
+)]
+fn micros(value: f64) -> Micros {
+    Micros(value.round() as u64)
 }

@@ -18,51 +18,65 @@ use std::sync::Arc;
 ///   Where there is no bound: of the first request under a salt or nonce of its own,
 ///   or behind a reset.
 /// * `off_step`: a count that is no multiple of the cache's step.
+/// * `evicted`: less read than the conversation's previous request had read,
+///   though the cache could still hold as much: it was evicted, or another
+///   server answered.
 pub(super) fn of(
     record: &RequestRecord,
     bound: &BoundRecord,
     target: &TargetFacts,
-    model: Option<&Model>,
-    beyond_lifetime: bool,
-    start: Start,
+    known: &Known<'_>,
 ) -> Vec<Arc<str>> {
     let mut flags = Vec::new();
     let mut raise = |flag: &str| flags.push(Arc::from(flag));
-    if beyond_lifetime {
+    if known.beyond_lifetime {
         raise("beyond_lifetime");
     }
-    let counted = record.outcome == Outcome::Ok && record.usage.origin == UsageOrigin::Reported;
-    let Some(read) = record.usage.read.filter(|_| counted) else {
+    let Some(read) = read(record) else {
         return flags;
     };
     let tolerance = tolerance(target, record.usage.total);
     let above = bound.bound.is_some_and(|bound| read > bound + tolerance);
-    if above && !beyond_lifetime {
+    if above && !known.beyond_lifetime {
         raise("above_bound");
-        if start.isolated && record.turn == 1 && record.request == 1 {
+        if known.isolated && record.turn == 1 && record.request == 1 {
             raise(CONTAMINATED);
         }
     }
     // Where nothing counts the prompt's tokens, a fresh unit must still begin cold.
-    if bound.bound.is_none() && start.fresh && read > tolerance.max(HIDDEN) {
+    if bound.bound.is_none() && known.fresh && read > tolerance.max(HIDDEN) {
         raise(CONTAMINATED);
     }
-    if model
-        .and_then(step)
-        .is_some_and(|step| off(read, step) > tolerance)
-    {
+    let step = known.model.and_then(step);
+    if step.is_some_and(|step| off(read, step) > tolerance) {
         raise("off_step");
+    }
+    let slack = tolerance + Tokens(step.unwrap_or_default());
+    let held = known.before.filter(|before| bound.bound >= Some(*before));
+    if held.is_some_and(|before| read + slack < before) {
+        raise("evicted");
     }
     flags
 }
 
-/// What was known of the cache when a request was sent.
-#[derive(Clone, Copy)]
-pub(super) struct Start {
+/// What is known of a request besides its record and its bound.
+pub(super) struct Known<'a> {
+    /// The target's cache model.
+    pub(super) model: Option<&'a Model>,
+    /// Whether the scenario alone has waited for longer than the cache lives.
+    pub(super) beyond_lifetime: bool,
     /// Whether its unit was kept apart from others.
     pub(super) isolated: bool,
     /// Whether it is the first of such a unit.
     pub(super) fresh: bool,
+    /// What the conversation's previous request read.
+    pub(super) before: Option<Tokens>,
+}
+
+/// The count of an answered request that the server reported.
+pub(super) fn read(record: &RequestRecord) -> Option<Tokens> {
+    let counted = record.outcome == Outcome::Ok && record.usage.origin == UsageOrigin::Reported;
+    record.usage.read.filter(|_| counted)
 }
 
 /// What was found of a conversation's first request holds for all of it: its later

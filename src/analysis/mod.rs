@@ -4,13 +4,19 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+pub mod advice;
 pub mod bounds;
 pub mod breaks;
+pub mod compare;
 pub mod cost;
 mod difference;
 mod evidence;
 mod figures;
+mod fits;
 mod flags;
+mod latency;
+mod parallel;
+pub mod points;
 pub mod prices;
 mod recorded;
 mod render;
@@ -18,6 +24,7 @@ mod results;
 pub mod rules;
 mod samples;
 pub mod stats;
+mod sums;
 mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -25,11 +32,14 @@ pub(crate) mod testing;
 mod tests;
 
 pub use difference::{Difference, Estimate};
-pub use evidence::{Evidence, LATE_ABOVE, evidence};
-pub use figures::{Figures, Latency, Longest, figures, longest};
+pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
+pub use figures::{Apart, Costs, Figures, Longest, Reuse, Writes, figures, longest};
+pub use fits::Fit;
+pub use latency::{Latency, Quantiles, WithFailures};
+pub use parallel::threads;
 pub use recorded::RecordedPrompt;
 pub use results::{
     ConfigurationNote, GroupTotal, RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey,
 };
-pub use samples::{Cell, Sample, Samples};
+pub use samples::{Cell, Sample, Samples, cut_off, labelled};
 pub use tables::{BreakTotal, TurnRow};

@@ -4,7 +4,7 @@
 //! rounding; a model without a price has none, and a read without a price makes
 //! a bill unknown, never free.
 
-use crate::record::{Price, PriceTier};
+use crate::record::{Peak, Price, PriceTier};
 use crate::units::{Money, Tokens};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -30,6 +30,12 @@ pub enum PriceError {
     Amount {
         /// The text.
         amount: String,
+        /// The model.
+        model: String,
+    },
+    /// A peak on no day of the week, or at no hour of the day.
+    #[error("the peak of `{model}` needs days from 1 to 7 and hours from 0 to 24 that ascend")]
+    Peak {
         /// The model.
         model: String,
     },
@@ -60,6 +66,16 @@ struct RawPrice {
     until: Option<String>,
     source: String,
     certainty: String,
+    tiers: Vec<RawTier>,
+    peak: Option<RawPeak>,
+    storage_hour: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPeak {
+    days: Vec<u8>,
+    hours: Vec<(u8, u8)>,
     tiers: Vec<RawTier>,
 }
 
@@ -161,35 +177,59 @@ fn holds(price: &Price, date: &str) -> bool {
 }
 
 fn price(raw: RawPrice) -> Result<Price, PriceError> {
-    let mut tiers = Vec::with_capacity(raw.tiers.len());
-    for tier in &raw.tiers {
-        let amount = |text: &String| {
-            per_token(text).ok_or_else(|| PriceError::Amount {
-                amount: text.clone(),
+    let peak = raw.peak.map(|peak| {
+        let hours = |&(from, until): &(u8, u8)| from < until && until <= 24;
+        let days = |day: &u8| (1..=7).contains(day);
+        if !peak.hours.iter().all(hours) || !peak.days.iter().all(days) {
+            return Err(PriceError::Peak {
                 model: raw.model.clone(),
-            })
-        };
-        let maybe = |text: &Option<String>| text.as_ref().map(amount).transpose();
-        tiers.push(PriceTier {
-            above: Tokens(tier.above),
-            input: amount(&tier.input)?,
-            read: maybe(&tier.read)?,
-            write: maybe(&tier.write)?,
-            write_long: maybe(&tier.write_long)?,
-            output: amount(&tier.output)?,
-        });
-    }
-    let first = tiers.first().map(|tier| tier.above);
-    if first != Some(Tokens(0)) || !tiers.is_sorted_by(|a, b| a.above < b.above) {
-        return Err(PriceError::Tiers { model: raw.model });
-    }
+            });
+        }
+        Ok(Peak {
+            tiers: tiers(&peak.tiers, &raw.model)?,
+            days: peak.days,
+            hours: peak.hours,
+        })
+    });
+    let storage = raw.storage_hour.as_ref();
     Ok(Price {
+        tiers: tiers(&raw.tiers, &raw.model)?,
+        peak: peak.transpose()?,
+        storage_hour: storage.map(|text| amount(text, &raw.model)).transpose()?,
         model: Arc::from(raw.model),
         from: raw.from.map(Arc::from),
         until: raw.until.map(Arc::from),
         source: Arc::from(raw.source),
         certainty: Arc::from(raw.certainty),
-        tiers,
+    })
+}
+
+fn tiers(raw: &[RawTier], model: &str) -> Result<Vec<PriceTier>, PriceError> {
+    let maybe = |text: &Option<String>| text.as_ref().map(|text| amount(text, model)).transpose();
+    let mut tiers = Vec::with_capacity(raw.len());
+    for tier in raw {
+        tiers.push(PriceTier {
+            above: Tokens(tier.above),
+            input: amount(&tier.input, model)?,
+            read: maybe(&tier.read)?,
+            write: maybe(&tier.write)?,
+            write_long: maybe(&tier.write_long)?,
+            output: amount(&tier.output, model)?,
+        });
+    }
+    let first = tiers.first().map(|tier| tier.above);
+    if first != Some(Tokens(0)) || !tiers.is_sorted_by(|a, b| a.above < b.above) {
+        return Err(PriceError::Tiers {
+            model: model.to_owned(),
+        });
+    }
+    Ok(tiers)
+}
+
+fn amount(text: &str, model: &str) -> Result<Money, PriceError> {
+    per_token(text).ok_or_else(|| PriceError::Amount {
+        amount: text.to_owned(),
+        model: model.to_owned(),
     })
 }
 

@@ -2,10 +2,13 @@
 
 use super::difference::{Difference, differences};
 use super::evidence::{Evidence, evidence};
-use super::figures::{Figures, Longest, figures, longest};
+use super::figures::{Figures, figures, longest};
+use super::fits::{Fit, fits};
+use super::parallel::map;
 use super::samples::{Cell, Sample, Samples};
 use super::tables::{BreakTotal, TurnRow, break_totals, turns};
 use crate::record::{Ending, Manifest};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -16,7 +19,7 @@ use std::sync::Arc;
 pub const RESULTS_SCHEMA: &str = "prefixbench/results/1";
 
 /// A row of the summary.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SummaryRow {
     /// What it is about.
     pub cell: Cell,
@@ -25,7 +28,7 @@ pub struct SummaryRow {
 }
 
 /// A configuration over all scenarios of a target, model and load level.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Total {
     /// Which one.
     pub key: TotalKey,
@@ -34,7 +37,7 @@ pub struct Total {
 }
 
 /// A configuration at a target, a model and a load level.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct TotalKey {
     /// Configuration.
     pub configuration: Arc<str>,
@@ -57,8 +60,16 @@ impl From<&Cell> for TotalKey {
     }
 }
 
+impl TotalKey {
+    /// Whether the two ran at the same target, model and load level, so that
+    /// they can be compared.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        self.target == other.target && self.model == other.model && self.load == other.load
+    }
+}
+
 /// A configuration over the scenarios of one group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GroupTotal {
     /// The group.
     pub group: Arc<str>,
@@ -69,7 +80,7 @@ pub struct GroupTotal {
 }
 
 /// What was measured on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TargetNote {
     /// Name.
     pub name: Arc<str>,
@@ -90,7 +101,7 @@ pub struct TargetNote {
 }
 
 /// What was compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ConfigurationNote {
     /// Name.
     pub name: Arc<str>,
@@ -99,7 +110,7 @@ pub struct ConfigurationNote {
 }
 
 /// The results of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Results {
     /// [`RESULTS_SCHEMA`].
     pub schema: &'static str,
@@ -129,6 +140,9 @@ pub struct Results {
     pub evidence: Evidence,
     /// Configurations against the first, pair by pair.
     pub differences: Vec<Difference>,
+    /// Time to first token against computed tokens: first all configurations of
+    /// a target, model and load level together, then each.
+    pub fits: Vec<Fit>,
     /// What a person must know: lowercase sentences without a full stop.
     pub warnings: Vec<String>,
 }
@@ -141,28 +155,13 @@ impl Results {
         let list = samples.list();
         let seed = manifest.seed;
         let longest = longest(list);
-        let rows = grouped(
-            list,
-            |sample| Cell::clone(&sample.cell),
-            |cell| order.cell(cell),
-        )
-        .into_iter()
-        .map(|(cell, group)| SummaryRow {
-            cell,
-            figures: figures(&group, seed, &longest),
-        })
-        .collect();
-        let totals = grouped(
-            list,
-            |sample| TotalKey::from(&*sample.cell),
-            |key| order.total(key),
-        )
-        .into_iter()
-        .map(|(key, group)| Total {
-            key,
-            figures: figures(&group, seed, &longest),
-        })
-        .collect();
+        let cells = grouped(samples, |cell| cell.clone(), |cell| order.cell(cell));
+        let totals = grouped(samples, |cell| TotalKey::from(cell), |key| order.total(key));
+        let groups = grouped(
+            samples,
+            |cell| (Arc::clone(&cell.group), TotalKey::from(cell)),
+            |(group, key)| (order.group(group), order.total(key)),
+        );
         Self {
             schema: RESULTS_SCHEMA,
             program: Arc::clone(&manifest.program),
@@ -171,13 +170,24 @@ impl Results {
             seed,
             targets: targets(manifest),
             configurations: configurations(manifest),
-            rows,
-            totals,
-            groups: group_totals(list, &order, seed, &longest),
-            turns: turns(list, &order),
+            rows: map(&cells, |(cell, samples)| SummaryRow {
+                cell: cell.clone(),
+                figures: figures(samples, seed, &longest),
+            }),
+            groups: map(&groups, |((group, key), samples)| GroupTotal {
+                group: Arc::clone(group),
+                key: key.clone(),
+                figures: figures(samples, seed, &longest),
+            }),
+            turns: map(&cells, |(cell, samples)| turns(cell, samples)).concat(),
             breaks: break_totals(list, &order),
             evidence: evidence(list),
-            differences: differences(list, &order, seed),
+            differences: differences(&totals, seed),
+            fits: fits(&totals, seed),
+            totals: map(&totals, |(key, samples)| Total {
+                key: key.clone(),
+                figures: figures(samples, seed, &longest),
+            }),
             warnings,
         }
     }
@@ -186,26 +196,6 @@ impl Results {
     pub fn simulated(&self) -> bool {
         self.targets.iter().any(|target| target.simulated)
     }
-}
-
-fn group_totals(list: &[Sample], order: &Order, seed: u64, longest: &Longest) -> Vec<GroupTotal> {
-    grouped(
-        list,
-        |sample| {
-            (
-                Arc::clone(&sample.cell.group),
-                TotalKey::from(&*sample.cell),
-            )
-        },
-        |(group, key)| (order.group(group), order.total(key)),
-    )
-    .into_iter()
-    .map(|((group, key), samples)| GroupTotal {
-        group,
-        key,
-        figures: figures(&samples, seed, longest),
-    })
-    .collect()
 }
 
 fn configurations(manifest: &Manifest) -> Vec<ConfigurationNote> {
@@ -298,17 +288,28 @@ fn first_places(manifest: &Manifest) -> HashMap<Arc<str>, usize> {
     places
 }
 
-/// Samples by a key, in the order that `place` gives the keys.
-pub(super) fn grouped<K: Eq + Hash + Clone, P: Ord>(
-    list: &[Sample],
-    key: impl Fn(&Sample) -> K,
+/// Samples by a key of their cells, in the order that `place` gives the keys.
+fn grouped<K: Eq + Hash + Clone, P: Ord>(
+    samples: &Samples,
+    key: impl Fn(&Cell) -> K,
     place: impl Fn(&K) -> P,
 ) -> Vec<(K, Vec<&Sample>)> {
-    let mut groups: HashMap<K, Vec<&Sample>> = HashMap::new();
-    for sample in list {
-        groups.entry(key(sample)).or_default().push(sample);
+    let mut groups: Vec<(K, Vec<&Sample>)> = Vec::new();
+    let mut known: HashMap<K, usize> = HashMap::new();
+    let of_cell: Vec<usize> = samples
+        .cells()
+        .iter()
+        .map(|cell| {
+            let key = key(cell);
+            *known.entry(key.clone()).or_insert_with(|| {
+                groups.push((key, Vec::new()));
+                groups.len() - 1
+            })
+        })
+        .collect();
+    for sample in samples.list() {
+        groups[of_cell[sample.cell_index as usize]].1.push(sample);
     }
-    let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_cached_key(|(key, _)| place(key));
     groups
 }

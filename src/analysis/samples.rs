@@ -3,18 +3,23 @@
 //! A run of a million records fits into memory this way: names are shared, and
 //! prompts and raw usage are left behind.
 
-use super::cost::bill_uncached;
-use crate::chat::{Origin, UsageOrigin};
+use super::cost::{Moment, buckets};
+use super::parallel::threads;
+use crate::chat::{Usage, UsageOrigin};
+use crate::record::lean::{LeanRecord, Name, Shortened};
 use crate::record::{
-    BoundRecord, Break, Manifest, Outcome, Price, ReadError, RequestRecord, Run, files,
+    BoundRecord, Break, Computed, ComputedTable, LineError, Manifest, Names, Outcome, Price,
+    ReadError, RequestRecord, Run, files,
 };
 use crate::units::{Micros, Money, Tokens};
+use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a row of a summary is about.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Cell {
     /// Group of the scenario.
     pub group: Arc<str>,
@@ -43,6 +48,29 @@ impl From<&RequestRecord> for Cell {
     }
 }
 
+impl Cell {
+    fn is_of(&self, record: &LeanRecord<'_>) -> bool {
+        // The configuration first: neighbours differ in it most often.
+        *self.configuration == *record.configuration
+            && *self.scenario == *record.scenario
+            && *self.load == *record.load
+            && *self.target == *record.target
+            && *self.model == *record.model
+            && *self.group == *record.group
+    }
+
+    fn of(record: &LeanRecord<'_>, names: &mut Names) -> Self {
+        Self {
+            group: names.of(&record.group),
+            scenario: names.of(&record.scenario),
+            configuration: names.of(&record.configuration),
+            target: names.of(&record.target),
+            model: names.of(&record.model),
+            load: names.of(&record.load),
+        }
+    }
+}
+
 /// One attempt.
 #[derive(Clone, Debug)]
 pub struct Sample {
@@ -62,36 +90,62 @@ pub struct Sample {
     pub total: Option<Tokens>,
     /// Taken from the cache.
     pub read: Option<Tokens>,
-    /// Newly cached, both lifetimes.
-    pub written: Option<Tokens>,
+    /// Newly cached for the short lifetime.
+    pub write: Option<Tokens>,
+    /// Newly cached for the long lifetime.
+    pub write_long: Option<Tokens>,
+    /// Generated.
+    pub output: Option<Tokens>,
     /// Shared with what the cache could hold.
     pub eligible: Option<Tokens>,
     /// What of it the cache model can return.
     pub bound: Option<Tokens>,
     /// What it cost.
     pub cost: Option<Money>,
-    /// What it would have cost without a cache.
-    pub uncached: Option<Money>,
     /// Where the prefix broke.
-    pub broke: Option<Break>,
+    pub broke: Option<Box<Break>>,
+    /// When it was sent, from the run's start.
+    pub sent: Option<Micros>,
     /// Time to first token: from sent to the first text, reasoning or tool delta.
     pub ttft: Option<Micros>,
+    /// From sent to the end of the answer.
+    pub took: Option<Micros>,
     /// How late the client itself was; see [`Stamps::lateness`](crate::record::Stamps::lateness).
     pub late: Micros,
+    /// The same where the record says when the request was ready, so that connecting is no
+    /// part of it.
+    pub own_late: Option<Micros>,
     /// Flags of the record and of the analysis.
-    pub flags: Vec<Arc<str>>,
+    pub flags: Arc<[Arc<str>]>,
     /// Steps since the previous turn.
-    pub events: Vec<Arc<str>>,
+    pub events: Arc<[Arc<str>]>,
+    /// Where its line begins in the file of records.
+    pub offset: u64,
+    pub(super) price: Option<Arc<Priced>>,
+    pub(super) cell_index: u32,
+    pub(super) conversation_index: u32,
+    /// Tokens of the conversation's previous answered prompt; 0 where there is none.
+    pub(super) previous: u32,
 }
 
 impl Sample {
-    /// Whether shares may be computed from it: answered, with a count that the server
-    /// reported, in a conversation that began on a known cache.
+    /// Whether shares may be computed from it: answered, with a count that the
+    /// server reported, in a conversation that began on a known cache, and on a
+    /// cache in the state that the scenario asks for.
     pub fn counted(&self) -> Option<(Tokens, Tokens)> {
-        let good = self.outcome == Outcome::Ok
-            && self.origin == UsageOrigin::Reported
-            && !self.has("contaminated");
+        self.reported().filter(|_| !self.is_set_apart())
+    }
+
+    /// Total and read of an answered request with a count that the server reported.
+    pub fn reported(&self) -> Option<(Tokens, Tokens)> {
+        let good = self.outcome == Outcome::Ok && self.origin == UsageOrigin::Reported;
         good.then_some((self.total?, self.read?))
+    }
+
+    /// Whether its count says nothing of its layout: after a wait that only the
+    /// scenario's clock took, or on a cache that somebody else had filled.
+    pub fn is_set_apart(&self) -> bool {
+        !self.flags.is_empty() && (self.has("beyond_lifetime") || self.has("contaminated"))
     }
 
     /// Whether it is the first request of its conversation.
@@ -103,72 +157,331 @@ impl Sample {
     pub fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|other| &**other == flag)
     }
+
+    /// Nanoseconds for each generated token behind the first. `None` where fewer
+    /// than two tokens were generated.
+    pub fn between_tokens_ns(&self) -> Option<u64> {
+        let behind = self.output?.0.checked_sub(1).filter(|behind| *behind > 0)?;
+        let passed = self.took?.0.checked_sub(self.ttft?.0)?;
+        Some(passed.saturating_mul(1_000) / behind)
+    }
+
+    /// Prompt tokens of the conversation's previous answered request.
+    pub fn previous(&self) -> Option<Tokens> {
+        (self.previous > 0).then_some(Tokens(u64::from(self.previous)))
+    }
+
+    /// Newly cached, both lifetimes; `None` where the server said nothing of it.
+    pub fn written(&self) -> Option<Tokens> {
+        self.usage().written()
+    }
+
+    /// The price of its target, and the moment at which it is billed.
+    pub fn priced(&self) -> Option<(&Price, Moment)> {
+        let priced = self.price.as_ref()?;
+        Some((&priced.price, priced.moment(self.sent)))
+    }
+
+    /// Its counts as the server said them.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            total: self.total,
+            read: self.read,
+            write: self.write,
+            write_long: self.write_long,
+            output: self.output,
+            reasoning: None,
+            origin: self.origin,
+            raw: None,
+        }
+    }
+}
+
+/// What requests of each target cost.
+#[derive(Clone, Debug, Default)]
+struct Billing(HashMap<Arc<str>, Arc<Priced>>);
+
+/// What requests of a target cost, and when its run was made.
+#[derive(Clone, Debug)]
+pub(super) struct Priced {
+    price: Price,
+    kept_ms: Option<u64>,
+    started_ms: i64,
+}
+
+impl Priced {
+    fn moment(&self, sent: Option<Micros>) -> Moment {
+        let after = sent.and_then(|sent| i64::try_from(sent.0 / 1_000).ok());
+        Moment {
+            at_ms: after.map(|after| self.started_ms.saturating_add(after)),
+            kept_ms: self.kept_ms,
+        }
+    }
+}
+
+impl Billing {
+    fn add(&mut self, manifest: &Manifest, label: Option<&str>) {
+        for target in &manifest.targets {
+            let Some(price) = target.price.clone() else {
+                continue;
+            };
+            let priced = Priced {
+                price,
+                kept_ms: target.lifetime_ms,
+                started_ms: manifest.started.epoch_ms(),
+            };
+            let name = Arc::from(&*labelled(label, &target.name));
+            self.0.insert(name, Arc::new(priced));
+        }
+    }
+}
+
+/// A name of one of several runs.
+pub fn labelled<'n>(label: Option<&str>, name: &'n str) -> Cow<'n, str> {
+    match label {
+        Some(label) => Cow::Owned(format!("{label}: {name}")),
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// Makes samples of records; each thread has its own.
+#[derive(Debug)]
+struct Maker<'a> {
+    billing: &'a Billing,
+    names: Names,
+    cells: Vec<Arc<Cell>>,
+    last: usize,
+}
+
+impl<'a> Maker<'a> {
+    fn new(billing: &'a Billing) -> Self {
+        Self {
+            billing,
+            names: Names::default(),
+            cells: Vec::new(),
+            last: 0,
+        }
+    }
+
+    /// The sample of a record whose line begins at `offset`.
+    fn sample(
+        &mut self,
+        record: &LeanRecord<'_>,
+        computed: Option<&Computed>,
+        offset: u64,
+    ) -> Sample {
+        let usage = &record.usage;
+        let stamps = &record.stamps;
+        let price = self.billing.0.get(&*record.target);
+        let since_sent = |stamp: Option<Micros>| {
+            let passed = stamp?.0.checked_sub(stamps.sent_us?.0);
+            passed.map(Micros)
+        };
+        let mut sample = Sample {
+            conversation: self.names.rare(&record.conversation),
+            repeat: record.repeat,
+            place: (record.turn, record.request, record.attempt),
+            outcome: record.outcome,
+            origin: usage.origin,
+            total: usage.total,
+            read: usage.read,
+            write: usage.write,
+            write_long: usage.write_long,
+            output: usage.output,
+            eligible: computed.and_then(|computed| computed.eligible),
+            bound: computed.and_then(|computed| computed.bound),
+            cost: None,
+            price: price.map(Arc::clone),
+            broke: computed.and_then(|computed| computed.broke.clone()),
+            sent: stamps.sent_us,
+            ttft: since_sent(stamps.first_text_us),
+            took: since_sent(stamps.done_us),
+            late: stamps.lateness().unwrap_or_default(),
+            own_late: stamps.ready_us.and_then(|_| stamps.lateness()),
+            flags: self.flags(record, computed),
+            events: self
+                .names
+                .list(record.events.iter().map(|event| event.label.as_str())),
+            offset,
+            cell: self.cell(record),
+            cell_index: 0,
+            conversation_index: 0,
+            previous: 0,
+        };
+        // By the target's price; where that has none, what was billed in the run.
+        sample.cost = match sample.priced() {
+            Some((price, moment)) => {
+                buckets(price, &sample.usage(), moment).map(|buckets| buckets.sum())
+            }
+            None => computed.and_then(|computed| computed.cost),
+        };
+        sample
+    }
+
+    /// Flags of the record, then those that the analysis adds.
+    fn flags(&mut self, record: &LeanRecord<'_>, computed: Option<&Computed>) -> Arc<[Arc<str>]> {
+        let own = || record.flags.iter().map(Name::as_str);
+        let Some(computed) = computed.filter(|computed| !computed.flags.is_empty()) else {
+            return self.names.list(own());
+        };
+        if record.flags.is_empty() {
+            return Arc::clone(&computed.flags);
+        }
+        let added = computed.flags.iter().map(|flag| &**flag);
+        let added = added.filter(|flag| !own().any(|known| known == *flag));
+        self.names.list(own().chain(added))
+    }
+
+    fn cell(&mut self, record: &LeanRecord<'_>) -> Arc<Cell> {
+        let last = self.cells.get(self.last);
+        if let Some(last) = last.filter(|cell| cell.is_of(record)) {
+            return Arc::clone(last);
+        }
+        let known = self.cells.iter().position(|cell| cell.is_of(record));
+        self.last = known.unwrap_or_else(|| {
+            let cell = Cell::of(record, &mut self.names);
+            self.cells.push(Arc::new(cell));
+            self.cells.len() - 1
+        });
+        Arc::clone(&self.cells[self.last])
+    }
 }
 
 /// The samples of a run, in the order recorded.
 #[derive(Debug, Default)]
 pub struct Samples {
     list: Vec<Sample>,
-    prices: HashMap<Arc<str>, Price>,
-    names: HashSet<Arc<str>>,
-    cells: HashSet<Arc<Cell>>,
+    billing: Billing,
+    cells: Vec<Arc<Cell>>,
+    cell_places: HashMap<Arc<Cell>, u32>,
+    conversations: HashMap<Arc<str>, u32>,
 }
 
 impl Samples {
     /// No samples yet; prices are those of the manifest's targets.
     pub fn new(manifest: &Manifest) -> Self {
-        let prices = manifest
-            .targets
-            .iter()
-            .filter_map(|target| Some((Arc::clone(&target.name), target.price.clone()?)))
-            .collect();
-        Self {
-            prices,
-            ..Self::default()
-        }
+        let mut samples = Self::default();
+        samples.billing.add(manifest, None);
+        samples
     }
 
     /// All records of a run, with what was computed for them.
     pub fn of(manifest: &Manifest, records: &[RequestRecord], bounds: &[BoundRecord]) -> Self {
-        let by_attempt: HashMap<_, _> = bounds.iter().map(|bound| (bound.key(), bound)).collect();
+        let computed = ComputedTable::from(bounds);
         let mut samples = Self::new(manifest);
+        let billing = samples.billing.clone();
+        let mut maker = Maker::new(&billing);
         for record in records {
-            samples.add(record, by_attempt.get(&record.key()).copied());
+            let place = (record.turn, record.request, record.attempt);
+            let computed = computed.get(&record.conversation, place);
+            samples.push(maker.sample(&LeanRecord::from(record), computed, 0));
         }
+        samples.link();
         samples
     }
 
-    /// The records of a run folder, read one after the other, and what a person
-    /// must know of its files.
+    /// The records of a run folder, and what a person must know of its files.
     ///
     /// # Errors
     ///
     /// [`ReadError`], at the first line that cannot be read.
     pub fn read(run: &Run) -> Result<(Self, Vec<String>), ReadError> {
         let mut warnings = Vec::new();
-        let mut torn = |torn: bool, name: &str| {
-            if torn {
-                warnings.push(format!(
-                    "the last line of `{name}` was cut off and is left out"
-                ));
+        let (computed, torn) = ComputedTable::read(run, threads())?;
+        warnings.extend(torn.then(|| cut_off(files::BOUNDS)));
+        let mut samples = Self::default();
+        let torn = samples.add_run(run, &computed, None, |(), _, _, _| (), |()| Ok(()))?;
+        warnings.extend(torn.then(|| cut_off(files::REQUESTS)));
+        Ok((samples, warnings))
+    }
+
+    /// Adds the records of a run folder, read on all cores. Each is shown to
+    /// `besides` with what was computed for it, and what that adds to its block is
+    /// handed to `take` in the order recorded. Gives whether the last line was
+    /// cut off.
+    ///
+    /// With a `label`, as of one of several runs, that stands in front of the
+    /// names of targets and conversations.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] of the first line that cannot be read, or what `take` gives.
+    pub fn add_run<T: Default + Send, E: From<ReadError>>(
+        &mut self,
+        run: &Run,
+        computed: &ComputedTable,
+        label: Option<&str>,
+        besides: impl Fn(&mut T, &LeanRecord<'_>, Option<&Computed>, &Sample) + Sync,
+        mut take: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        self.billing.add(&run.manifest, label);
+        let billing = self.billing.clone();
+        let mut failed = None;
+        let torn = run.request_blocks()?.each(
+            threads(),
+            || (Maker::new(&billing), Shortened::default()),
+            |(maker, short), piece: &mut (Vec<Sample>, T), line| {
+                let mut record = short.record(line.bytes)?;
+                let place = (record.turn, record.request, record.attempt);
+                let found = computed.get(&record.conversation, place);
+                record.label(label);
+                let sample = maker.sample(&record, found, line.offset);
+                besides(&mut piece.1, &record, found, &sample);
+                piece.0.push(sample);
+                Ok::<(), LineError>(())
+            },
+            |(list, piece)| {
+                list.into_iter().for_each(|sample| self.push(sample));
+                if failed.is_none() {
+                    failed = take(piece).err();
+                }
+            },
+        )?;
+        self.link();
+        failed.map_or(Ok(torn), Err)
+    }
+
+    /// Notes for each sample how long the conversation's previous prompt was.
+    fn link(&mut self) {
+        let mut order: Vec<u32> = (0..).take(self.list.len()).collect();
+        let at = |index: &u32| &self.list[*index as usize];
+        order.sort_unstable_by_key(|index| (at(index).conversation_index, at(index).place));
+        let mut last = (u32::MAX, 0);
+        for index in order {
+            let sample = &mut self.list[index as usize];
+            if last.0 != sample.conversation_index {
+                last = (sample.conversation_index, 0);
+            }
+            sample.previous = last.1;
+            if let Some(total) = sample.total.filter(|_| sample.outcome == Outcome::Ok) {
+                last.1 = u32::try_from(total.0).unwrap_or(u32::MAX);
+            }
+        }
+    }
+
+    fn push(&mut self, mut sample: Sample) {
+        let last = self.list.last();
+        let same = last.filter(|last| Arc::ptr_eq(&last.cell, &sample.cell));
+        sample.cell_index = match same {
+            Some(last) => last.cell_index,
+            None => *self
+                .cell_places
+                .entry(Arc::clone(&sample.cell))
+                .or_insert_with(|| {
+                    self.cells.push(Arc::clone(&sample.cell));
+                    u32::try_from(self.cells.len() - 1).unwrap_or(u32::MAX)
+                }),
+        };
+        let same = last.filter(|last| last.conversation == sample.conversation);
+        sample.conversation_index = match same {
+            Some(last) => last.conversation_index,
+            None => {
+                let next = u32::try_from(self.conversations.len()).unwrap_or(u32::MAX);
+                let name = Arc::clone(&sample.conversation);
+                *self.conversations.entry(name).or_insert(next)
             }
         };
-        let mut by_attempt = HashMap::new();
-        if let Some(mut lines) = run.bounds()? {
-            for bound in lines.by_ref() {
-                let bound = bound?;
-                by_attempt.insert(bound.key(), bound);
-            }
-            torn(lines.torn(), files::BOUNDS);
-        }
-        let mut samples = Self::new(&run.manifest);
-        let mut lines = run.requests()?;
-        for record in lines.by_ref() {
-            let record = record?;
-            samples.add(&record, by_attempt.remove(&record.key()).as_ref());
-        }
-        torn(lines.torn(), files::REQUESTS);
-        Ok((samples, warnings))
+        self.list.push(sample);
     }
 
     /// The samples in the order added.
@@ -176,75 +489,34 @@ impl Samples {
         &self.list
     }
 
-    /// Adds a record and what was computed for it.
-    pub fn add(&mut self, record: &RequestRecord, bound: Option<&BoundRecord>) {
-        let stamps = &record.stamps;
-        let added = bound.map_or(&[][..], |bound| &bound.flags);
-        let mut flags: Vec<Arc<str>> = Vec::new();
-        for flag in record.flags.iter().chain(added) {
-            if !flags.contains(flag) {
-                flags.push(self.name(flag));
+    /// The conversation with the lowest repeat of every cell that is `wanted`.
+    pub fn first_conversations(&self, wanted: impl Fn(&Cell) -> bool) -> Vec<Arc<str>> {
+        let wanted: Vec<bool> = self.cells.iter().map(|cell| wanted(cell)).collect();
+        let mut first: Vec<Option<&Sample>> = vec![None; wanted.len()];
+        for sample in &self.list {
+            let at = sample.cell_index as usize;
+            if wanted[at] && first[at].is_none_or(|first| sample.repeat < first.repeat) {
+                first[at] = Some(sample);
             }
         }
-        let broke = bound
-            .and_then(|bound| bound.broke.as_ref())
-            .map(|broke| Break {
-                origin: Origin::from(&*self.name(broke.origin.as_str())),
-                cause: self.name(&broke.cause),
-                ..*broke
-            });
-        let uncached = self
-            .prices
-            .get(&record.target)
-            .and_then(|price| bill_uncached(price, &record.usage));
-        let sample = Sample {
-            cell: self.cell(record),
-            conversation: self.name(&record.conversation),
-            repeat: record.repeat,
-            place: (record.turn, record.request, record.attempt),
-            outcome: record.outcome,
-            origin: record.usage.origin,
-            total: record.usage.total,
-            read: record.usage.read,
-            written: record.usage.written(),
-            eligible: bound.and_then(|bound| bound.eligible),
-            bound: bound.and_then(|bound| bound.bound),
-            cost: bound.and_then(|bound| bound.cost),
-            uncached,
-            broke,
-            ttft: stamps
-                .first_text_us
-                .zip(stamps.sent_us)
-                .and_then(|(first, sent)| first.0.checked_sub(sent.0))
-                .map(Micros),
-            late: stamps.lateness().unwrap_or_default(),
-            flags,
-            events: record
-                .events
-                .iter()
-                .map(|event| self.name(&event.label))
-                .collect(),
-        };
-        self.list.push(sample);
+        let found = first.into_iter().flatten();
+        found
+            .map(|sample| Arc::clone(&sample.conversation))
+            .collect()
     }
 
-    /// The shared copy of a name.
-    fn name(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.names.get(name) {
-            return Arc::clone(known);
-        }
-        let name: Arc<str> = Arc::from(name);
-        self.names.insert(Arc::clone(&name));
-        name
+    /// Their cells, each once.
+    pub(super) fn cells(&self) -> &[Arc<Cell>] {
+        &self.cells
     }
 
-    fn cell(&mut self, record: &RequestRecord) -> Arc<Cell> {
-        let cell = Cell::from(record);
-        if let Some(known) = self.cells.get(&cell) {
-            return Arc::clone(known);
-        }
-        let cell = Arc::new(cell);
-        self.cells.insert(Arc::clone(&cell));
-        cell
+    /// Targets that have prices.
+    pub(super) fn priced_targets(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.billing.0.keys()
     }
+}
+
+/// What is said of a file whose last line was cut off.
+pub fn cut_off(name: &str) -> String {
+    format!("the last line of `{name}` was cut off and is left out")
 }

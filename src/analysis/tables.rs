@@ -1,17 +1,19 @@
 //! Results by turn, and breaks by source and cause.
 
-use super::results::{Order, TotalKey, grouped};
+use super::latency::latency;
+use super::results::{Order, TotalKey};
 use super::samples::{Cell, Sample};
 use crate::chat::Origin;
-use crate::record::Outcome;
+use crate::record::{Break, Outcome};
 use crate::units::{Share, Tokens};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// One turn of a cell, all its requests and conversations together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TurnRow {
     /// What it belongs to.
     pub cell: Cell,
@@ -31,71 +33,108 @@ pub struct TurnRow {
     pub cached_share: Option<f64>,
     /// `bound / total`.
     pub achievable_share: Option<f64>,
+    /// Requests with a bound above 0.
+    pub hit_chances: u64,
+    /// Of these, those that read all of it.
+    pub full_hits: u64,
     /// Breaks among the answered requests.
     pub breaks: u64,
+    /// Tokens lost behind them; `None` where nothing could count one of them.
+    pub lost: Option<Tokens>,
     /// Source and cause of the first of them.
     pub break_example: Option<(Origin, Arc<str>)>,
+    /// Half of the turn's requests had their first token sooner.
+    pub ttft_p50_us: Option<f64>,
 }
 
-/// The turns of every cell, in order.
-pub(super) fn turns(list: &[Sample], order: &Order) -> Vec<TurnRow> {
-    grouped(
-        list,
-        |sample| (Arc::clone(&sample.cell), sample.place.0),
-        |(cell, turn)| (order.cell(cell), *turn),
-    )
-    .into_iter()
-    .map(|((cell, turn), samples)| turn_row(&cell, turn, &samples))
-    .collect()
+/// The turns of a cell, in order.
+pub(super) fn turns(cell: &Cell, samples: &[&Sample]) -> Vec<TurnRow> {
+    let mut turns: BTreeMap<u32, Turn<'_>> = BTreeMap::new();
+    for &sample in samples {
+        turns.entry(sample.place.0).or_default().add(sample);
+    }
+    let row = |(turn, sums): (u32, Turn<'_>)| sums.row(cell, turn);
+    turns.into_iter().map(row).collect()
 }
 
-fn turn_row(cell: &Cell, turn: u32, samples: &[&Sample]) -> TurnRow {
-    let counts: Vec<_> = samples
-        .iter()
-        .filter_map(|sample| Some((sample.counted()?, sample.bound)))
-        .collect();
-    let any = !counts.is_empty();
-    let share: Share = counts
-        .iter()
-        .map(|&((whole, part), _)| Share { part, whole })
-        .sum();
-    let bound = counts
-        .iter()
-        .map(|&(_, bound)| bound)
-        .sum::<Option<Tokens>>()
-        .filter(|_| any);
-    let of_total = |part| Share {
-        part,
-        whole: share.whole,
-    };
-    let broken: Vec<_> = samples
-        .iter()
-        .filter(|sample| sample.outcome == Outcome::Ok)
-        .filter_map(|sample| sample.broke.as_ref())
-        .collect();
-    TurnRow {
-        cell: cell.clone(),
-        turn,
-        events: samples
-            .iter()
-            .find(|sample| !sample.events.is_empty())
-            .map(|sample| sample.events.clone())
-            .unwrap_or_default(),
-        counted: counts.len() as u64,
-        total: any.then_some(share.whole),
-        read: any.then_some(share.part),
-        bound,
-        cached_share: share.fraction(),
-        achievable_share: bound.and_then(|bound| of_total(bound).fraction()),
-        breaks: broken.len() as u64,
-        break_example: broken
-            .first()
-            .map(|broke| (broke.origin.clone(), Arc::clone(&broke.cause))),
+/// Sums of a turn.
+#[derive(Default)]
+struct Turn<'a> {
+    events: Option<&'a Arc<[Arc<str>]>>,
+    counted: u64,
+    share: Share,
+    bound: Tokens,
+    without_bound: bool,
+    hit_chances: u64,
+    full_hits: u64,
+    breaks: u64,
+    lost: Tokens,
+    without_lost: bool,
+    example: Option<&'a Break>,
+    ttft_us: Vec<u64>,
+}
+
+impl<'a> Turn<'a> {
+    fn add(&mut self, sample: &'a Sample) {
+        if !sample.events.is_empty() {
+            self.events = self.events.or(Some(&sample.events));
+        }
+        if sample.outcome != Outcome::Ok {
+            return;
+        }
+        self.ttft_us.extend(sample.ttft.map(|ttft| ttft.0));
+        if let Some(broke) = sample.broke.as_deref() {
+            self.breaks += 1;
+            self.lost += broke.lost.unwrap_or_default();
+            self.without_lost |= broke.lost.is_none();
+            self.example = self.example.or(Some(broke));
+        }
+        let Some((whole, part)) = sample.counted() else {
+            return;
+        };
+        self.counted += 1;
+        self.share = self.share + Share { part, whole };
+        self.without_bound |= sample.bound.is_none();
+        let bound = sample.bound.unwrap_or_default();
+        self.bound += bound;
+        self.hit_chances += u64::from(bound.0 > 0);
+        self.full_hits += u64::from(bound.0 > 0 && part >= bound);
+    }
+
+    fn row(mut self, cell: &Cell, turn: u32) -> TurnRow {
+        let any = self.counted > 0;
+        let bound = (any && !self.without_bound).then_some(self.bound);
+        let of_total = |part| Share {
+            part,
+            whole: self.share.whole,
+        };
+        TurnRow {
+            cell: cell.clone(),
+            turn,
+            events: self
+                .events
+                .map(|events| events.to_vec())
+                .unwrap_or_default(),
+            counted: self.counted,
+            total: any.then_some(self.share.whole),
+            read: any.then_some(self.share.part),
+            bound,
+            cached_share: self.share.fraction(),
+            achievable_share: bound.and_then(|bound| of_total(bound).fraction()),
+            hit_chances: self.hit_chances,
+            full_hits: self.full_hits,
+            breaks: self.breaks,
+            lost: (!self.without_lost).then_some(self.lost),
+            break_example: self
+                .example
+                .map(|broke| (broke.origin.clone(), Arc::clone(&broke.cause))),
+            ttft_p50_us: latency(&mut self.ttft_us, 1.0, 0).p50_us,
+        }
     }
 }
 
 /// Breaks of a configuration in one source by one cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BreakTotal {
     /// The configuration, and where it ran.
     pub key: TotalKey,
@@ -114,10 +153,8 @@ pub struct BreakTotal {
 pub(super) fn break_totals(list: &[Sample], order: &Order) -> Vec<BreakTotal> {
     type Counted = HashMap<(TotalKey, Origin, Arc<str>), (u64, Option<Tokens>)>;
     let mut found = Counted::new();
-    for sample in list.iter().filter(|sample| sample.outcome == Outcome::Ok) {
-        let Some(broke) = &sample.broke else {
-            continue;
-        };
+    let answered = list.iter().filter(|sample| sample.outcome == Outcome::Ok);
+    for (sample, broke) in answered.filter_map(|sample| Some((sample, sample.broke.as_ref()?))) {
         let key = (
             TotalKey::from(&*sample.cell),
             broke.origin.clone(),

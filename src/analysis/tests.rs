@@ -293,3 +293,210 @@ fn what_a_configuration_failed_at_does_not_look_like_what_it_saved() {
     let computed = difference.computed.as_ref().expect("an estimate");
     assert!(computed.difference.abs() < 1e-9, "{}", computed.difference);
 }
+
+/// The story with a flag on a request of `dev`, in its first conversation.
+fn flagged(flag: &str, turn: u32) -> Results {
+    let (records, mut bounds) = story();
+    for bound in &mut bounds {
+        if &*bound.conversation == "quickstart/dev/1" && bound.turn == turn {
+            bound.flags.push(Arc::from(flag));
+        }
+    }
+    results(&(records, bounds))
+}
+
+#[test]
+fn a_request_after_a_wait_that_no_cache_survives_is_in_no_share_and_shown_apart() {
+    let results = flagged("beyond_lifetime", 3);
+    let dev = row(&results, "dev");
+    assert_eq!((dev.counted, dev.set_apart, dev.without_count), (5, 1, 0));
+    assert_eq!(dev.total, Some(Tokens(12_100 - 3_700)));
+    assert_eq!(dev.read, Some(Tokens(2 * 1_152 - 160)));
+    assert_eq!(dev.bound, Some(Tokens(2 * 1_152 - 160)));
+    assert_eq!(dev.beyond_lifetime.requests, 1);
+    assert_eq!(
+        (
+            dev.beyond_lifetime.tokens.part,
+            dev.beyond_lifetime.tokens.whole
+        ),
+        (Tokens(160), Tokens(3_700))
+    );
+    assert_eq!(
+        results.evidence.beyond_lifetime_tokens,
+        (Tokens(3_700), Tokens(160))
+    );
+    // In the other conversation the turn counts, so that this one is not whole.
+    assert!(dev.computed_per_conversation.is_some());
+    let turn = results
+        .turns
+        .iter()
+        .find(|row| row.turn == 3)
+        .expect("a turn");
+    assert_eq!(turn.counted, 1);
+}
+
+#[test]
+fn a_wait_in_every_conversation_leaves_them_whole() {
+    let (records, mut bounds) = story();
+    for bound in bounds.iter_mut().filter(|bound| bound.turn == 3) {
+        bound.flags.push(Arc::from("beyond_lifetime"));
+    }
+    let results = results(&(records, bounds));
+    let dev = row(&results, "dev");
+    // 1,000 and 208 computed, and 200 more in the second conversation.
+    assert_eq!(dev.computed_per_conversation, Some(1_308.0));
+    assert_eq!(results.differences[1].pairs, 2);
+}
+
+#[test]
+fn a_contaminated_conversation_is_ranked_by_nothing() {
+    let results = flagged("contaminated", 1);
+    let dev = row(&results, "dev");
+    assert_eq!((dev.counted, dev.set_apart), (5, 1));
+    assert_eq!(dev.contaminated.requests, 1);
+    // The second conversation alone is whole: 1,100 + 308 + 3,640.
+    assert_eq!(dev.computed_per_conversation, Some(5_048.0));
+    assert_eq!(results.evidence.contaminated, 1);
+}
+
+#[test]
+fn reads_are_told_by_where_they_had_come_from() {
+    let run: Run = [
+        counted("dev", 1, 1, (1_000, 100, 100)),
+        counted("dev", 1, 2, (1_300, 1_016, 1_020)),
+        counted("dev", 1, 3, (1_200, 400, 1_200)),
+    ]
+    .into_iter()
+    .unzip();
+    let dev = row(&results(&run), "dev").clone();
+    // 16 tokens lie behind the first prompt's 1,000; the rest was read of prompts.
+    assert_eq!(
+        (dev.reuse.prompt, dev.reuse.reply),
+        (Some(Tokens(1_500)), Some(Tokens(16)))
+    );
+    assert_eq!(dev.reuse.reply_share, Some(16.0 / 1_516.0));
+    assert_eq!((dev.hit_chances, dev.full_hits), (3, 1));
+    assert_eq!(dev.achievable_share_after_first, Some(2_220.0 / 2_500.0));
+}
+
+#[test]
+fn writes_are_set_against_what_is_new() {
+    let mut run: Run = [
+        counted("dev", 1, 1, (1_000, 0, 0)),
+        counted("dev", 1, 2, (1_300, 900, 900)),
+        counted("dev", 1, 3, (1_200, 0, 0)),
+    ]
+    .into_iter()
+    .unzip();
+    for (record, written) in run.0.iter_mut().zip([960, 400, 1_200]) {
+        record.usage.write = Some(Tokens(written));
+    }
+    let dev = row(&results(&run), "dev").clone();
+    // 1,000 and 300 are new; the third prompt is shorter than the second.
+    assert_eq!(dev.writes.new_tokens, Some(Tokens(1_300)));
+    assert_eq!(dev.writes.amplification, Some(2_560.0 / 1_300.0));
+    assert_eq!(dev.writes.reads_per_written, Some(900.0 / 2_560.0));
+    assert_eq!(dev.writes.break_even_turn, None, "without prices");
+    run.0
+        .iter_mut()
+        .for_each(|record| record.usage.write = None);
+    let silent = row(&results(&run), "dev").clone();
+    assert_eq!((silent.written, silent.writes.amplification), (None, None));
+}
+
+/// Three turns under Anthropic's prices: 4 plain, 0.20 read, 5 written, 20 generated.
+fn priced() -> (crate::record::Manifest, Run) {
+    let mut run: Run = [
+        counted("dev", 1, 1, (10_000, 0, 0)),
+        counted("dev", 1, 2, (11_000, 10_000, 10_000)),
+        counted("dev", 1, 3, (12_000, 6_000, 11_000)),
+    ]
+    .into_iter()
+    .unzip();
+    for (record, written) in run.0.iter_mut().zip([10_000, 1_000, 6_000]) {
+        record.usage.write = Some(Tokens(written));
+        record.usage.output = Some(Tokens(100));
+    }
+    let mut manifest = manifest();
+    let catalogue = prices::Catalogue::shipped();
+    manifest.targets[0].price = catalogue.find("claude-opus-5.5", "2026-11-30").cloned();
+    (manifest, run)
+}
+
+#[test]
+fn a_bill_stands_between_no_cache_and_the_best_possible_one() {
+    let (manifest, (records, bounds)) = priced();
+    let samples = Samples::of(&manifest, &records, &bounds);
+    let results = Results::new(&manifest, &samples, Vec::new());
+    let dev = row(&results, "dev");
+    let dollars = |amount: Option<Money>| amount.map(Money::decimal).unwrap_or_default();
+    // 17,000 written, 16,000 read, nothing plain, 300 generated.
+    assert_eq!(dollars(dev.cost), "0.0942");
+    assert_eq!(dollars(dev.costs.per_conversation), "0.0942");
+    assert_eq!(dollars(dev.cost_uncached), "0.138");
+    // The third request's bound is 11,000: 21,000 read and 12,000 written.
+    assert_eq!(dollars(dev.costs.best), "0.0702");
+    let buckets = dev.costs.buckets.expect("prices");
+    assert_eq!(buckets.write.decimal(), "0.085");
+    assert_eq!(buckets.premium.decimal(), "0.017");
+    assert_eq!(dev.costs.least, None, "nothing is missing");
+    // The first turn costs 0.052 where 0.042 would do without a cache; the second
+    // brings both to 0.061 and 0.088.
+    assert_eq!(dev.writes.break_even_turn, Some(2));
+}
+
+#[test]
+fn where_a_count_is_missing_the_bill_is_a_range() {
+    let (manifest, (mut records, bounds)) = priced();
+    records[2].usage.origin = UsageOrigin::Absent;
+    records[2].usage.read = None;
+    records[2].usage.write = None;
+    let samples = Samples::of(&manifest, &records, &bounds);
+    let results = Results::new(&manifest, &samples, Vec::new());
+    let costs = row(&results, "dev").costs;
+    assert_eq!(costs.per_conversation, None, "no conversation is whole");
+    let dollars = |amount: Option<Money>| amount.map(Money::decimal).unwrap_or_default();
+    // 0.061 of the first two; the third between 11,000 read with 1,000 plain and all written.
+    assert_eq!(dollars(costs.least), "0.0692");
+    assert_eq!(dollars(costs.most), "0.123");
+}
+
+#[test]
+fn times_to_first_token_are_fitted_against_computed_tokens() {
+    let results = results(&story());
+    // `counted` makes them: 20 ms and 50 microseconds for each computed token.
+    let all = &results.fits[0];
+    assert_eq!(all.configuration, None);
+    assert_eq!(results.fits.len(), 4);
+    for fit in &results.fits {
+        assert!((fit.line.slope - 50.0).abs() < 1e-9, "{fit:?}");
+        assert!((fit.line.intercept - 20_000.0).abs() < 1e-6, "{fit:?}");
+        let interval = fit.line.interval.expect("two conversations");
+        assert!(interval.low > 49.999 && interval.high < 50.001, "{fit:?}");
+    }
+    assert_eq!(
+        (all.line.n, all.line.interval.map(|interval| interval.n)),
+        (18, Some(6))
+    );
+}
+
+#[test]
+fn a_failure_is_infinite_beside_the_plain_quantile() {
+    let (mut records, bounds) = story();
+    records[0].outcome = Outcome::Timeout;
+    let results = results(&(records, bounds));
+    let ttft = row(&results, "dev").ttft;
+    assert_eq!((ttft.n, ttft.with_failures.n), (5, 6));
+    assert!(ttft.p99_us.is_some());
+    assert_eq!(ttft.with_failures.p99_us, None);
+    assert!(ttft.with_failures.p50_us > ttft.p50_us);
+}
+
+#[test]
+fn the_order_of_the_records_changes_no_number() {
+    let (mut records, bounds) = story();
+    let straight = results(&(records.clone(), bounds.clone()));
+    records.sort_by_key(|record| (record.turn, std::cmp::Reverse(record.repeat)));
+    let mixed = results(&(records, bounds));
+    assert_eq!(straight, mixed);
+}

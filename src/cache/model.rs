@@ -171,6 +171,15 @@ impl Model {
         matches!(self, Self::Blocks { .. } | Self::Radix { .. })
     }
 
+    /// Whether it has a size, so that one request can drive out what another left.
+    pub fn can_be_full(&self) -> bool {
+        match self {
+            Self::Blocks { capacity, .. } => capacity.is_some(),
+            Self::Slots { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the server keeps salts apart.
     pub fn knows_salt(&self) -> bool {
         !matches!(self, Self::Slots { .. })

@@ -1,6 +1,8 @@
 //! Whether pictures hold what they must, over usual and extreme figures.
 
 mod figures;
+mod more_figures;
+mod values;
 
 use super::colour::{INK, MUTED, PAPER};
 use super::prefix_map::{Break, Row};
@@ -73,7 +75,9 @@ fn every_name_and_the_note_stand_on_the_picture() {
                     names.extend(row.broke.iter().map(|broke| broke.cause.clone()));
                 }
             }
+            _ => {}
         }
+        names.extend(more_figures::names(&figure));
         for name in names {
             assert!(
                 written.contains(&bare(&name)),

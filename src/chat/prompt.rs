@@ -1,6 +1,7 @@
 //! Prompts as ordered spans.
 
 use super::text::{Digest, Text};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 /// `artifacts`), or one of the names of [`Origin`]'s constants.
 ///
 /// A layered strategy puts the layer in front: `L2/notes/spec.md`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Origin(Arc<str>);
 
@@ -272,6 +273,31 @@ pub struct Prompt {
     /// What the strategy wants a person to know (a source ignored, a changed
     /// hash); lowercase sentences without a full stop.
     pub warnings: Vec<String>,
+}
+
+impl Block {
+    /// Bytes of its texts.
+    fn bytes(&self) -> usize {
+        let texts = |spans: &[Span]| spans.iter().map(|span| span.text.len()).sum();
+        match &self.content {
+            Content::Text(spans) | Content::Reasoning(spans) => texts(spans),
+            Content::Image(image) => image.data.text.len(),
+            Content::Call(call) => call.name.text.len() + call.arguments.text.len(),
+        }
+    }
+}
+
+impl Prompt {
+    /// Bytes of all its texts: a little less than a body of it has.
+    pub fn bytes(&self) -> usize {
+        let tools = self.tools.iter().map(|tool| {
+            let described = tool.description.iter().map(|span| span.text.len());
+            described.sum::<usize>() + tool.parameters.text.len()
+        });
+        let of_messages = self.messages.iter().flat_map(|message| &message.blocks);
+        let blocks = self.system.iter().chain(of_messages).map(Block::bytes);
+        tools.chain(blocks).sum()
+    }
 }
 
 /// What part of a message a placed span is.

@@ -10,6 +10,7 @@ use crate::load::{Engine, Target};
 use crate::record::{PublicUrl, RequestRecord};
 use crate::transport::{Client, Header};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,22 +153,43 @@ struct Said {
 }
 
 impl Said {
-    fn of(records: &[&RequestRecord]) -> Self {
-        let mut said = Self::default();
-        let sent = records
-            .iter()
-            .filter(|record| record.stamps.sent_us.is_some());
-        for record in sent {
-            said.requests += 1;
-            match (record.usage.total, record.usage.read) {
-                (Some(total), Some(read)) => {
-                    said.counts.prompt += total.0;
-                    said.counts.cached += read.0;
-                }
-                _ => said.without_count += 1,
-            }
+    fn add(&mut self, record: &RequestRecord) {
+        if record.stamps.sent_us.is_none() {
+            return;
         }
-        said
+        self.requests += 1;
+        match (record.usage.total, record.usage.read) {
+            (Some(total), Some(read)) => {
+                self.counts.prompt += total.0;
+                self.counts.cached += read.0;
+            }
+            _ => self.without_count += 1,
+        }
+    }
+}
+
+/// What the answers of a target said, cell by cell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    all: Said,
+    cells: HashMap<String, Said>,
+}
+
+impl Tally {
+    /// Adds what an answer of the target said.
+    pub(super) fn add(&mut self, record: &RequestRecord) {
+        self.all.add(record);
+        // A conversation is called by its cell and its number.
+        let name = &*record.conversation;
+        let cell = name.rsplit_once('/').map_or(name, |(cell, _)| cell);
+        if let Some(said) = self.cells.get_mut(cell) {
+            return said.add(record);
+        }
+        self.cells.entry(cell.to_owned()).or_default().add(record);
+    }
+
+    fn cell(&self, name: &str) -> Said {
+        self.cells.get(name).copied().unwrap_or_default()
     }
 }
 
@@ -319,17 +341,12 @@ impl Watch {
 
     /// Compares with what the answers said, tells it, and writes `counters.json`,
     /// or where a run has several targets `counters-2.json` for the second.
-    pub(super) async fn end(
-        mut self,
-        records: &[&RequestRecord],
-        dir: &Path,
-        number: Option<usize>,
-    ) {
+    pub(super) async fn end(mut self, tally: &Tally, dir: &Path, number: Option<usize>) {
         let name = match number {
             Some(number) => format!("counters-{number}.json"),
             None => FILE.to_owned(),
         };
-        let said = Said::of(records);
+        let said = tally.all;
         let mut total = self.marks.total(said);
         for _ in 0..TRIES {
             if total.disagreement().is_none() {
@@ -344,7 +361,7 @@ impl Watch {
             }
             total = self.marks.total(said);
         }
-        let cells = self.marks.cells(records);
+        let cells = self.marks.cells(tally);
         tell(&total);
         let file = File {
             v: 1,
@@ -378,7 +395,7 @@ impl Marks {
 
     /// A line for each cell, in the order in which they were begun; a cell that
     /// came in several rounds is their sum.
-    fn cells(&self, records: &[&RequestRecord]) -> Vec<Line> {
+    fn cells(&self, tally: &Tally) -> Vec<Line> {
         let mut lines: Vec<Line> = Vec::new();
         for pair in self.0.windows(2) {
             let ((_, before), (cell, after)) = (&pair[0], &pair[1]);
@@ -389,14 +406,10 @@ impl Marks {
                 line.engine = line.engine.zip(engine).map(|(sum, more)| sum + more);
                 continue;
             }
-            let of_cell = records.iter().filter(|record| {
-                let repeat = record.conversation.strip_prefix(cell.as_str());
-                repeat.is_some_and(|rest| rest.starts_with('/'))
-            });
             lines.push(Line {
                 cell: cell.clone(),
                 engine,
-                answers: Said::of(&of_cell.copied().collect::<Vec<_>>()),
+                answers: tally.cell(cell),
             });
         }
         lines
@@ -494,7 +507,7 @@ vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.79603916074814
             ("quickstart/dev".to_owned(), Some(count(110, 65))),
             ("quickstart/inline".to_owned(), Some(count(90, 70))),
         ]);
-        let cells = marks.cells(&[]);
+        let cells = marks.cells(&Tally::default());
         assert_eq!(cells[0].engine, Some(count(100, 60)));
         assert_eq!(cells[1].engine, None, "a counter that fell says nothing");
         let total = marks.total(Said::default());
@@ -508,7 +521,7 @@ vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.79603916074814
             ("chat/dev".to_owned(), None),
             ("chat/inline".to_owned(), Some(count(30, 5))),
         ]);
-        let cells = marks.cells(&[]);
+        let cells = marks.cells(&Tally::default());
         let engines: Vec<_> = cells.iter().map(|line| line.engine).collect();
         assert_eq!(engines, [None, None]);
         assert_eq!(marks.total(Said::default()).engine, Some(count(30, 5)));
@@ -522,7 +535,7 @@ vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.79603916074814
             ("chat/inline".to_owned(), Some(count(30, 5))),
             ("chat/dev".to_owned(), Some(count(37, 9))),
         ]);
-        let cells = marks.cells(&[]);
+        let cells = marks.cells(&Tally::default());
         let engines: Vec<_> = cells.iter().map(|line| line.engine).collect();
         assert_eq!(engines, [Some(count(17, 9)), Some(count(20, 0))]);
     }

@@ -5,16 +5,30 @@ use crate::analysis::Results;
 use crate::analysis::prices::Catalogue;
 use crate::report::{self, Look, RebuildError};
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Makes every derived file of the run in `dir` from its records, and gives its results.
 pub(super) fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Failure> {
-    report::rebuild(dir, prices).map_err(|error| match error {
+    report::rebuild(dir, prices).map_err(failed)
+}
+
+/// Makes tables, charts and a page of several runs in `out`, and gives their results.
+pub(super) fn side_by_side(
+    dirs: &[PathBuf],
+    out: Option<&Path>,
+    prices: Option<&Catalogue>,
+) -> Result<Results, Failure> {
+    report::side_by_side(dirs, out, prices).map_err(failed)
+}
+
+fn failed(error: RebuildError) -> Failure {
+    match error {
         RebuildError::Read(error) => super::report::unreadable(error),
         RebuildError::Model(error) => Failure::wrong(error, "the manifest of the run names it"),
         RebuildError::Write(error) => not_written(&error),
         RebuildError::Page(error) => not_written(&error),
-    })
+        RebuildError::InTheWay { .. } => Failure::wrong(error, "give --out another folder"),
+    }
 }
 
 fn not_written(error: &dyn std::error::Error) -> Failure {

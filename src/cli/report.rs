@@ -5,12 +5,16 @@ use super::{output, outputs, prices};
 use crate::record::{BoundRecord, ReadError, RunContents};
 use std::path::PathBuf;
 
-/// Rebuild tables, charts and pages from the records of a run
+/// Rebuild tables, charts and pages from the records of a run, or show several side by side
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// Run folders
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
+
+    /// Folder for a report over several runs; without it their table is only shown
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 
     /// Prices of the run's day in place of those that the run was made under
     #[arg(long, value_name = "FILE")]
@@ -22,9 +26,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let catalogue = catalogue
         .map(|file| prices::catalogue(Some(file)))
         .transpose()?;
-    for dir in &arguments.runs {
-        let results = outputs::rebuild(dir, catalogue.as_ref())?;
-        output::data(&outputs::terminal(&results))?;
+    let catalogue = catalogue.as_ref();
+    let results = match (arguments.runs.as_slice(), &arguments.out) {
+        ([only], None) => outputs::rebuild(only, catalogue)?,
+        (runs, out) => outputs::side_by_side(runs, out.as_deref(), catalogue)?,
+    };
+    output::data(&outputs::terminal(&results))?;
+    if let Some(out) = &arguments.out {
+        output::tell(&format!("report: {}", out.join("report.html").display()));
     }
     Ok(Exit::Done)
 }

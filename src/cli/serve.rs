@@ -6,6 +6,7 @@ use super::target::parse_model;
 use crate::server::{
     Faults, Options, PROFILES, Profile, Server, Speed, TEMPLATES, Template, find_profile,
 };
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -67,6 +68,23 @@ pub(super) struct Arguments {
     /// Tokens generated in a second; 0: at once
     #[arg(long, value_name = "TOKENS")]
     decode: Option<f64>,
+
+    /// Milliseconds to the first token of every request, whatever its prompt
+    #[arg(long, value_name = "MS", conflicts_with = "prefill")]
+    first_token_ms: Option<u64>,
+
+    /// Tell in the usage of chat streams when the first token was sent
+    #[arg(long)]
+    stamps: bool,
+
+    /// Answer every chat request with the same stream of so many tokens, in one write, and do
+    /// nothing else: to measure clients against
+    #[arg(long, value_name = "TOKENS")]
+    canned: Option<u32>,
+
+    /// End when stdin does, as that of a server started by another program
+    #[arg(long, hide = true)]
+    until_stdin_ends: bool,
 }
 
 /// The profile of that name.
@@ -95,6 +113,7 @@ fn template(name: &str) -> Result<Template, Failure> {
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    let until_stdin_ends = arguments.until_stdin_ends;
     let options = options(arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -114,7 +133,20 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         })?;
         output::data(&format!("{}\n", server.url()))?;
         output::tell("simulated: no model answers here; Ctrl-C ends it");
-        let _ends_either_way = tokio::signal::ctrl_c().await;
+        let (gone, closed) = tokio::sync::oneshot::channel::<()>();
+        if until_stdin_ends {
+            // A thread of its own: nothing waits for it when the server ends first.
+            std::thread::spawn(move || {
+                let _however = io::copy(&mut io::stdin(), &mut io::sink());
+                drop(gone);
+            });
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = closed => {}
+            }
+        } else {
+            let _ends_either_way = tokio::signal::ctrl_c().await;
+        }
         server.shutdown().await;
         Ok(Exit::Done)
     })
@@ -138,12 +170,21 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
     let speed = Speed {
         prefill_per_s: arguments.prefill.unwrap_or(usual.prefill_per_s),
         decode_per_s: arguments.decode.unwrap_or(usual.decode_per_s),
-        overhead: if arguments.prefill == Some(0.0) {
+        overhead: if arguments.prefill == Some(0.0) || arguments.canned.is_some() {
             Duration::ZERO
         } else {
             usual.overhead
         },
         ..usual
+    };
+    let speed = match arguments.first_token_ms {
+        Some(ms) => Speed {
+            prefill_per_s: 0.0,
+            overhead: Duration::from_millis(ms),
+            jitter: 0.0,
+            ..speed
+        },
+        None => speed,
     };
     Ok(Options {
         addr: SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port)),
@@ -158,6 +199,8 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
         visible_after: Duration::from_millis(arguments.visible_after),
         context: arguments.context,
         requests_per_minute: arguments.requests_per_minute,
+        stamps: arguments.stamps,
+        canned: arguments.canned,
         cache_model: arguments
             .cache_model
             .as_deref()

@@ -40,7 +40,7 @@ impl Settings {
         let by_variable = settings
             .iter()
             .filter(|(_, setting)| setting.origin == SettingOrigin::Env)
-            .map(|(name, setting)| (variable(name), text(&setting.value)));
+            .map(|(name, setting)| (variable(name), text(&setting.value, separator(name))));
         let by_variable: BTreeMap<String, String> = by_variable.collect();
         Self {
             environment: Box::new(move |name| by_variable.get(name).cloned()),
@@ -92,7 +92,8 @@ impl Settings {
     }
 
     /// As [`resolve`](Self::resolve), for a list; in a variable its values are
-    /// separated by commas. An empty flag is one that was not given.
+    /// separated by commas, or by semicolons where they have commas themselves. An empty
+    /// flag is one that was not given.
     pub(super) fn list<T>(
         &mut self,
         name: &str,
@@ -104,7 +105,7 @@ impl Settings {
         T::Err: Display,
     {
         let flag = (!flag.is_empty()).then(|| flag.to_vec());
-        let given = self.chosen(name, flag, |text| text.split(',').collect())?;
+        let given = self.chosen(name, flag, |text| text.split(separator(name)).collect())?;
         let (values, origin) = given.unwrap_or((default, SettingOrigin::Default));
         let shown = values.iter().map(ToString::to_string).collect::<Vec<_>>();
         self.keep(name, Value::from(shown), origin);
@@ -125,7 +126,7 @@ impl Settings {
         &self,
         name: &str,
         flag: Option<Vec<T>>,
-        split: fn(&str) -> Vec<&str>,
+        split: impl Fn(&str) -> Vec<&str>,
     ) -> Result<Option<(Vec<T>, SettingOrigin)>, Failure>
     where
         T: FromStr,
@@ -156,6 +157,17 @@ impl Settings {
             values.collect::<Result<_, _>>()?,
             SettingOrigin::Plan,
         )))
+    }
+
+    /// Who decides `name`, if anybody does.
+    pub(super) fn who(&self, name: &str, flag: bool) -> Option<SettingOrigin> {
+        if flag {
+            Some(SettingOrigin::Flag)
+        } else if (self.environment)(&variable(name)).is_some() {
+            Some(SettingOrigin::Env)
+        } else {
+            self.plan.contains_key(name).then_some(SettingOrigin::Plan)
+        }
     }
 
     fn keep(&mut self, name: &str, value: Value, origin: SettingOrigin) {
@@ -192,11 +204,23 @@ fn variable(name: &str) -> String {
 }
 
 /// A value as a variable holds it.
-fn text(value: &Value) -> String {
+fn text(value: &Value, separator: char) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(","),
+        Value::Array(values) => {
+            let texts = values.iter().map(|value| text(value, separator));
+            texts.collect::<Vec<_>>().join(&separator.to_string())
+        }
         other => other.to_string(),
+    }
+}
+
+/// What separates the values of a list in its variable.
+fn separator(name: &str) -> char {
+    match name {
+        // Their values have commas.
+        "load" | "until" => ';',
+        _ => ',',
     }
 }
 
@@ -282,6 +306,20 @@ mod tests {
         assert_eq!(again.resolve("repeat", None, 1).ok(), Some(5));
         assert_eq!(again.resolve("seed", None, 2).ok(), Some(2));
         assert_eq!(again.list("sessions", &[], vec![1]).ok(), Some(vec![1, 8]));
+    }
+
+    #[test]
+    fn values_that_have_commas_are_separated_by_semicolons_also_when_a_run_goes_on() {
+        let environment =
+            |name: &str| (name == "PREFIXBENCH_LOAD").then(|| "open=2/s,poisson; b".to_owned());
+        let mut settings = with(environment);
+        let read = |settings: &mut Settings| settings.list::<String>("load", &[], vec![]).ok();
+        let expected = Some(vec!["open=2/s,poisson".to_owned(), "b".to_owned()]);
+        assert_eq!(read(&mut settings), expected);
+        assert_eq!(settings.who("load", false), Some(SettingOrigin::Env));
+        assert_eq!(settings.who("sessions", false), None);
+        let mut again = Settings::of_run(&settings.into_map());
+        assert_eq!(read(&mut again), expected);
     }
 
     #[test]

@@ -424,22 +424,22 @@ fn keys_and_headers_that_pin_a_conversation_are_set_once_in_every_layout() {
         .filter(|kind| kind.options.contains(&"affinity_header"))
         .filter(|kind| !matches!(kind.name, "external" | "raw"));
     for kind in heeding {
-        let scenario = std::sync::Arc::new(scenario(vec![user("a")]));
+        let scenario = Arc::new(scenario(vec![user("a")]));
         let mut configuration = Configuration::built_in(kind.name).unwrap();
         configuration.options = Options {
             prompt_cache_key: Some("user-{conversation}".to_owned()),
             affinity_header: Some("x-session".to_owned()),
             ..Options::default()
         };
-        let setup = super::ConversationSetup {
+        let setup = ConversationSetup {
             name: "test/1".into(),
             configuration,
-            wire: crate::chat::Family::Openai.wire(),
-            nonce: super::Nonce::ZERO,
-            place: super::NoncePlace::Nowhere,
-            resources: std::sync::Arc::new(super::Shipped(std::sync::Arc::clone(&scenario))),
+            wire: Family::Openai.wire(),
+            nonce: Nonce::ZERO,
+            place: NoncePlace::Nowhere,
+            resources: Arc::new(Shipped(Arc::clone(&scenario))),
         };
-        let requests = run_with(super::Conversation::new(scenario, setup).unwrap(), "x");
+        let requests = run_with(Conversation::new(scenario, setup).unwrap(), "x");
         let hints = &requests[0].prompt.hints;
         let name = kind.name;
         assert_eq!(

@@ -317,14 +317,17 @@ fn first_request(
 ) -> Result<(Session, Option<Pending>), CellEnd> {
     let name: Arc<str> = Arc::from(format!("{}/{repeat}", cell.name()));
     let mut conversation = begun(cell, &name, &isolation)?;
-    let session = Session::new(
-        Arc::clone(setup),
-        Arc::clone(cell),
+    let session = Session {
+        setup: Arc::clone(setup),
+        cell: Arc::clone(cell),
         name,
         repeat,
         isolation,
-        setup.stop.clone(),
-    );
+        arrival: None,
+        stop: setup.stop.clone(),
+        begin: setup.stop.clone(),
+        notes: Mutex::default(),
+    };
     loop {
         match conversation
             .next()

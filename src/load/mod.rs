@@ -12,14 +12,17 @@
 
 mod arrivals;
 mod cell;
+mod crew;
 mod isolation;
 mod key;
 mod known;
+pub mod limits;
 mod order;
 pub mod preset;
 mod reset;
 mod session;
 mod shard;
+mod tally;
 mod target;
 pub mod trace;
 mod writer;
@@ -33,5 +36,6 @@ pub use order::{Order, Round, Size, rounds};
 pub use reset::{ResetError, reset};
 pub use session::Measured;
 pub use shard::runs;
+pub use tally::{Lost, Tally};
 pub use target::{Affinity, Engine, Rates, Target, Tolerance};
 pub use writer::{ToWriter, Writer};

@@ -1,12 +1,14 @@
 //! The thread that writes records, so that no turn waits for a disk.
 //!
 //! One bounded channel leads to it. A write that fails ends the run: what was
-//! written stays, what still comes is dropped and counted.
+//! written stays, what still comes is dropped and counted. Nothing of a record
+//! is kept once it is written, so that memory does not grow with a run; what
+//! follows from the records is computed from the files. Only texts that the files
+//! must not have are kept, by those who will need them.
 
 use super::session::Measured;
-use crate::record::{
-    BoundRecord, Ending, LedgerLine, Manifest, RequestRecord, RunWriter, WriteError,
-};
+use crate::record::{BoundRecord, Ending, LedgerLine, Manifest, RunWriter, SpanStore, WriteError};
+use crate::units::Tokens;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -16,6 +18,9 @@ use tokio_util::sync::CancellationToken;
 /// Records that may wait for the disk.
 const QUEUE: usize = 1024;
 
+/// Records that are taken from the queue at once: to wake the thread for each
+/// would cost more than to write it.
+const BATCH: usize = 256;
 /// How long a record may wait until a power cut cannot take it away.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
@@ -23,10 +28,12 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 pub enum ToWriter {
     /// An attempt ended.
     Measured(Box<Measured>),
-    /// What has come since the last such request is wanted back, what counts nowhere too.
-    Take(oneshot::Sender<Vec<Measured>>),
     /// What was computed after a cell.
     Bounds(Vec<BoundRecord>),
+    /// Texts that the files lack are wanted back, if they were kept.
+    Texts(oneshot::Sender<SpanStore>),
+    /// Lengths of the stored texts in tokens, by what counts them.
+    Lengths(Box<dyn Fn(crate::chat::Digest) -> Option<Tokens> + Send>),
     /// An attempt ended that counts nowhere.
     Aside(Box<Measured>),
     /// Something to be kept in the ledger.
@@ -37,8 +44,8 @@ pub enum ToWriter {
     Flush(oneshot::Sender<()>),
 }
 
-/// Called for every record, on the writer's thread.
-pub(super) type OnRecord = Box<dyn FnMut(&RequestRecord) + Send>;
+/// Called for every attempt, on the writer's thread.
+pub(super) type OnRecord = Box<dyn FnMut(&Measured) + Send>;
 
 /// A running writer.
 pub struct Writer {
@@ -47,18 +54,23 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread. A write that fails cancels `stop`.
-    pub fn start(run: RunWriter, on_record: OnRecord, stop: CancellationToken) -> Self {
+    /// Starts the thread. A write that fails cancels `stop`. With `keep_texts`
+    /// every distinct text stays in memory for [`Writer::texts`].
+    pub fn start(
+        run: RunWriter,
+        keep_texts: bool,
+        on_record: OnRecord,
+        stop: CancellationToken,
+    ) -> Self {
         let (send, receive) = mpsc::channel(QUEUE);
         tick(send.downgrade());
-        let thread = std::thread::spawn(move || {
-            Work {
-                run,
-                on_record,
-                stop,
-            }
-            .until_closed(receive)
-        });
+        let work = Work {
+            run,
+            texts: keep_texts.then(SpanStore::default),
+            on_record,
+            stop,
+        };
+        let thread = std::thread::spawn(move || work.until_closed(receive));
         Self { send, thread }
     }
 
@@ -67,12 +79,12 @@ impl Writer {
         self.send.clone()
     }
 
-    /// What has been measured since this was last asked; empty where the writer
-    /// is gone.
-    pub async fn take(&self) -> Vec<Measured> {
+    /// The texts that were kept, which are no longer kept then; none where that
+    /// was not asked for or the writer is gone.
+    pub async fn texts(&self) -> SpanStore {
         let (send, receive) = oneshot::channel();
-        if self.send.send(ToWriter::Take(send)).await.is_err() {
-            return Vec::new();
+        if self.send.send(ToWriter::Texts(send)).await.is_err() {
+            return SpanStore::default();
         }
         receive.await.unwrap_or_default()
     }
@@ -90,6 +102,14 @@ impl Writer {
     pub async fn bounds(&self, bounds: Vec<BoundRecord>) {
         // A writer that is gone tells why in `finish`.
         let _gone = self.send.send(ToWriter::Bounds(bounds)).await;
+    }
+
+    /// Notes the lengths of the stored texts in tokens.
+    pub async fn lengths(
+        &self,
+        count: impl Fn(crate::chat::Digest) -> Option<Tokens> + Send + 'static,
+    ) {
+        let _gone = self.send.send(ToWriter::Lengths(Box::new(count))).await;
     }
 
     /// Ends the run and the thread. Every other sender must be dropped by now.
@@ -115,6 +135,7 @@ impl Writer {
 
 struct Work {
     run: RunWriter,
+    texts: Option<SpanStore>,
     on_record: OnRecord,
     stop: CancellationToken,
 }
@@ -124,52 +145,59 @@ impl Work {
         mut self,
         mut receive: mpsc::Receiver<ToWriter>,
     ) -> (RunWriter, Option<WriteError>) {
-        let mut kept = Vec::new();
         let mut failed = None;
-        while let Some(told) = receive.blocking_recv() {
-            match told {
-                ToWriter::Take(reply) => {
-                    let _nobody_waits = reply.send(std::mem::take(&mut kept));
-                }
-                ToWriter::Flush(reply) => {
-                    let _nobody_waits = reply.send(());
-                }
-                ToWriter::Measured(measured) if failed.is_none() => {
-                    failed = self.write(&measured).err();
-                    kept.push(*measured);
-                }
-                ToWriter::Bounds(bounds) if failed.is_none() => {
-                    failed = self.run.bounds(&bounds).err();
-                }
-                ToWriter::Aside(measured) if failed.is_none() => {
-                    let texts = &mut measured.texts.iter();
-                    failed = self.run.aside(&measured.record, texts).err();
-                    kept.push(*measured);
-                }
-                ToWriter::Note(line) if failed.is_none() => {
-                    failed = self.run.note(&line).err();
-                }
-                ToWriter::Tick if failed.is_none() => {
-                    failed = self.run.sync().err();
-                }
-                ToWriter::Measured(_)
-                | ToWriter::Bounds(_)
-                | ToWriter::Aside(_)
-                | ToWriter::Note(_)
-                | ToWriter::Tick => {}
-            }
-            if failed.is_some() {
-                self.stop.cancel();
+        let mut batch = Vec::with_capacity(BATCH);
+        while receive.blocking_recv_many(&mut batch, BATCH) > 0 {
+            for told in batch.drain(..) {
+                self.take(told, &mut failed);
             }
         }
         (self.run, failed)
     }
 
+    fn take(&mut self, told: ToWriter, failed: &mut Option<WriteError>) {
+        let done = match told {
+            ToWriter::Texts(reply) => {
+                let _nobody_waits = reply.send(self.texts.take().unwrap_or_default());
+                return;
+            }
+            ToWriter::Flush(reply) => {
+                let _nobody_waits = reply.send(());
+                return;
+            }
+            _ if failed.is_some() => return,
+            ToWriter::Measured(measured) => self.write(&measured),
+            ToWriter::Aside(measured) => self.aside(&measured),
+            ToWriter::Note(line) => self.run.note(&line),
+            ToWriter::Tick => self.run.sync(),
+            ToWriter::Bounds(bounds) => self.run.bounds(&bounds),
+            ToWriter::Lengths(count) => self.run.lengths(&*count),
+        };
+        if let Err(error) = done {
+            *failed = Some(error);
+            self.stop.cancel();
+        }
+    }
+
     fn write(&mut self, measured: &Measured) -> Result<(), WriteError> {
         self.run
             .append(&measured.record, &mut measured.texts.iter())?;
-        (self.on_record)(&measured.record);
+        self.keep(measured);
+        (self.on_record)(measured);
         Ok(())
+    }
+
+    fn aside(&mut self, measured: &Measured) -> Result<(), WriteError> {
+        self.run
+            .aside(&measured.record, &mut measured.texts.iter())?;
+        self.keep(measured);
+        Ok(())
+    }
+
+    fn keep(&mut self, measured: &Measured) {
+        if let Some(texts) = &mut self.texts {
+            texts.extend(measured.texts.iter().cloned());
+        }
     }
 }
 

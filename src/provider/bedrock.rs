@@ -42,7 +42,7 @@ impl Dialect for Bedrock {
     }
 
     fn body(&self, prompt: &Prompt, params: &RequestParams) -> Body {
-        let mut out = BodyWriter::new(params);
+        let mut out = BodyWriter::new(params, prompt.bytes());
         if !prompt.tools.is_empty() && out.field("toolConfig") {
             tools(&mut out, prompt);
         }

@@ -23,10 +23,14 @@ pub(super) struct BodyWriter<'a> {
 }
 
 impl<'a> BodyWriter<'a> {
-    /// Opens the body's object; `params.extra` will replace what it names.
-    pub(super) fn new(params: &'a RequestParams) -> Self {
+    /// Opens the body's object; `params.extra` will replace what it names. `bytes`
+    /// are those of the prompt's texts, so that the body grows once at most.
+    pub(super) fn new(params: &'a RequestParams, bytes: usize) -> Self {
+        // Line ends and quotes are escaped, and there is something around the texts.
+        let mut out = String::with_capacity(bytes + bytes / 16 + 512);
+        out.push('{');
         Self {
-            out: String::from("{"),
+            out,
             messages: Vec::new(),
             extra: &params.extra,
         }
@@ -256,7 +260,7 @@ mod tests {
             texts in proptest::collection::vec(any::<String>(), 1..5),
         ) {
             let params = RequestParams::default();
-            let mut writer = BodyWriter::new(&params);
+            let mut writer = BodyWriter::new(&params, 0);
             let spans: Vec<Span> =
                 texts.iter().map(|text| Span::new("s", Class::Static, text.as_str())).collect();
             writer.place(Role::User);
@@ -281,7 +285,7 @@ mod tests {
             extra: extra.as_object().expect("object").clone(),
             ..RequestParams::default()
         };
-        let mut writer = BodyWriter::new(&params);
+        let mut writer = BodyWriter::new(&params, 0);
         for name in ["a", "b", "c"] {
             writer.json_field(name, "0");
         }
@@ -291,7 +295,7 @@ mod tests {
     #[test]
     fn what_is_no_json_does_not_break_the_body() {
         let params = RequestParams::default();
-        let mut writer = BodyWriter::new(&params);
+        let mut writer = BodyWriter::new(&params, 0);
         writer.place(Role::Tools);
         writer.key("a");
         writer.json(

@@ -41,7 +41,7 @@ impl Dialect for Gemini {
     }
 
     fn body(&self, prompt: &Prompt, params: &RequestParams) -> Body {
-        let mut out = BodyWriter::new(params);
+        let mut out = BodyWriter::new(params, prompt.bytes());
         if !prompt.tools.is_empty() && out.field("tools") {
             tools(&mut out, prompt);
         }

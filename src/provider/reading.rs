@@ -9,6 +9,13 @@ use serde_json::Value;
 ///
 /// Both get JSON that reports no failure, and append nothing where it means nothing.
 pub(super) trait Reader: Send {
+    /// Reads an event of the kind that streams are made of, a piece of text and
+    /// nothing else, without building its value. `None`: it may hold more, and is
+    /// read by [`Reader::event`], which must say the same of such an event.
+    fn piece(&mut self, _data: &str) -> Option<String> {
+        None
+    }
+
     /// Reads one event of a stream.
     fn event(&mut self, name: &str, value: &Value, out: &mut Vec<ChatEvent>);
 
@@ -23,6 +30,9 @@ pub(super) struct Reading<R>(pub(super) R);
 impl<R: Reader> Decoder for Reading<R> {
     fn event(&mut self, event: &str, data: &str, out: &mut Vec<ChatEvent>) {
         let data = data.trim();
+        if let Some(piece) = self.0.piece(data) {
+            return out.push(ChatEvent::Text(piece));
+        }
         let before = out.len();
         match data {
             "[DONE]" => out.push(ChatEvent::Done),

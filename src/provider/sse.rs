@@ -11,6 +11,7 @@
 //! CR; comments; byte-order mark; optional blank behind the colon; events
 //! without data are dropped).
 
+use memchr::memchr2;
 use serde::de::IgnoredAny;
 use thiserror::Error;
 
@@ -87,9 +88,14 @@ impl SseParser {
                 rest = &rest[1..];
             }
         }
-        while let Some(at) = rest.iter().position(|&byte| byte == b'\n' || byte == b'\r') {
-            self.grow_line(&rest[..at])?;
-            self.end_line(out)?;
+        while let Some(at) = memchr2(b'\n', b'\r', rest) {
+            self.check_line(at)?;
+            if self.line.is_empty() {
+                self.end(&rest[..at], out)?;
+            } else {
+                self.line.extend_from_slice(&rest[..at]);
+                self.end_line(out)?;
+            }
             let is_cr = rest[at] == b'\r';
             rest = &rest[at + 1..];
             if is_cr {
@@ -117,33 +123,45 @@ impl SseParser {
         self.dispatch(out);
     }
 
-    fn grow_line(&mut self, bytes: &[u8]) -> Result<(), SseTooLarge> {
-        if self.line.len() + bytes.len() > self.limits.line {
+    /// Whether so many bytes more fit into the line.
+    fn check_line(&self, more: usize) -> Result<(), SseTooLarge> {
+        if self.line.len() + more > self.limits.line {
             return Err(SseTooLarge {
                 what: "line",
                 limit: self.limits.line,
             });
         }
+        Ok(())
+    }
+
+    fn grow_line(&mut self, bytes: &[u8]) -> Result<(), SseTooLarge> {
+        self.check_line(bytes.len())?;
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
+    /// Ends the line that was put together.
     fn end_line(&mut self, out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
         let mut line = std::mem::take(&mut self.line);
+        let ended = self.end(&line, out);
+        line.clear();
+        self.line = line;
+        ended
+    }
+
+    /// Takes a whole line.
+    fn end(&mut self, line: &[u8], out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
         let text = if self.started {
-            line.as_slice()
+            line
         } else {
-            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line)
+            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
         };
         self.started = true;
         if text.is_empty() {
             self.dispatch(out);
-        } else {
-            self.field(text)?;
+            return Ok(());
         }
-        line.clear();
-        self.line = line;
-        Ok(())
+        self.field(text)
     }
 
     fn field(&mut self, line: &[u8]) -> Result<(), SseTooLarge> {

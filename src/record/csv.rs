@@ -1,10 +1,12 @@
 //! The records as a table: `requests.csv`.
 
-use super::request::{BoundRecord, RequestRecord};
-use crate::units::{Micros, Money, Tokens};
+use super::computed::{Computed, ComputedTable};
+use super::lean::LeanRecord;
+use super::request::{BoundRecord, RequestRecord, Stamps};
+use crate::units::{Money, Tokens};
 use std::borrow::Borrow;
-use std::collections::HashMap;
-use std::io;
+use std::fmt;
+use std::io::{self, Write as _};
 
 /// Columns of `requests.csv`, in order. An empty cell: not known.
 pub const REQUEST_COLUMNS: &[&str] = &[
@@ -55,103 +57,175 @@ pub const REQUEST_COLUMNS: &[&str] = &[
 ///
 /// What `out` says.
 pub fn write_requests<R: Borrow<RequestRecord>>(
-    out: impl io::Write,
+    mut out: impl io::Write,
     records: impl IntoIterator<Item = R>,
     bounds: &[BoundRecord],
 ) -> io::Result<()> {
-    let by_attempt: HashMap<_, _> = bounds.iter().map(|bound| (bound.key(), bound)).collect();
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(REQUEST_COLUMNS)?;
+    let computed = ComputedTable::from(bounds);
+    let mut line = request_head();
+    out.write_all(&line)?;
     for record in records {
         let record = record.borrow();
-        let bound = by_attempt.get(&record.key()).copied();
-        csv.write_record(row(record, bound))?;
+        let place = (record.turn, record.request, record.attempt);
+        line.clear();
+        let found = computed.get(&record.conversation, place);
+        let cost = found.and_then(|found| found.cost);
+        request_row(&mut line, &LeanRecord::from(record), found, cost);
+        out.write_all(&line)?;
     }
-    csv.flush()
+    out.flush()
 }
 
-fn tokens(value: Option<Tokens>) -> String {
-    value.map_or_else(String::new, |value| value.0.to_string())
+/// The first line of `requests.csv`.
+pub fn request_head() -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut row = Row::new(&mut out);
+    REQUEST_COLUMNS.iter().for_each(|name| row.text(name));
+    row.end();
+    out
 }
 
-fn micros(value: Option<Micros>) -> String {
-    value.map_or_else(String::new, |value| value.0.to_string())
+/// Adds the row of a record, and what it cost, to `out`.
+pub fn request_row(
+    out: &mut Vec<u8>,
+    record: &LeanRecord<'_>,
+    computed: Option<&Computed>,
+    cost: Option<Money>,
+) {
+    let mut row = Row::new(out);
+    let names = [
+        &record.scenario,
+        &record.group,
+        &record.configuration,
+        &record.target,
+        &record.model,
+        &record.load,
+    ];
+    names.into_iter().for_each(|name| row.text(name));
+    row.number(record.repeat);
+    row.text(&record.conversation);
+    [record.turn, record.request, record.attempt]
+        .into_iter()
+        .for_each(|number| row.number(number));
+    row.list(record.events.iter().map(|event| &*event.label));
+    row.text(record.outcome.as_str());
+    row.maybe(record.status);
+    let added = computed.map_or(&[][..], |computed| &computed.flags);
+    let own = record.flags.iter().map(|flag| &**flag);
+    let added = added.iter().map(|flag| &**flag);
+    row.list(
+        own.clone()
+            .chain(added.filter(|flag| !own.clone().any(|known| known == *flag))),
+    );
+    counts(&mut row, record, computed);
+    row.number(record.bytes_sent.0);
+    stamps(&mut row, &record.stamps);
+    row.text(&cost.map_or_else(String::new, Money::decimal));
+    row.text(record.served_by.as_deref().unwrap_or_default());
+    row.end();
 }
 
-/// An amount as a decimal fraction of dollars, exact to the pico-dollar.
-fn dollars(value: Option<Money>) -> String {
-    value.map_or_else(String::new, Money::decimal)
-}
-
-fn row(record: &RequestRecord, bound: Option<&BoundRecord>) -> Vec<String> {
-    let mut cells = identity(record);
-    cells.extend(ending(record, bound));
+fn counts(row: &mut Row<'_>, record: &LeanRecord<'_>, computed: Option<&Computed>) {
     let usage = &record.usage;
-    let broke = bound.and_then(|bound| bound.broke.as_ref());
-    let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
-    cells.extend([
-        tokens(usage.total),
-        tokens(usage.read),
-        tokens(usage.write),
-        tokens(usage.write_long),
-        tokens(usage.output),
-        tokens(usage.reasoning),
-        usage.origin.as_str().to_owned(),
-        tokens(bound.and_then(|bound| bound.eligible)),
-        tokens(bound.and_then(|bound| bound.bound)),
-        text(bound.and_then(|bound| bound.cache_model.as_deref())),
-        text(broke.map(|broke| broke.origin.as_str())),
-        text(broke.map(|broke| &*broke.cause)),
-        broke.map_or_else(String::new, |broke| broke.byte.to_string()),
-        tokens(broke.and_then(|broke| broke.lost)),
-        record.bytes_sent.0.to_string(),
-    ]);
-    let stamps = &record.stamps;
-    cells.extend([
-        stamps.due_us.0.to_string(),
-        micros(stamps.sent_us),
-        micros(stamps.headers_us),
-        micros(stamps.first_event_us),
-        micros(stamps.first_text_us),
-        micros(stamps.first_answer_us),
-        micros(stamps.done_us),
-        dollars(bound.and_then(|bound| bound.cost)),
-        text(record.served_by.as_deref()),
-    ]);
-    cells
+    for tokens in [
+        usage.total,
+        usage.read,
+        usage.write,
+        usage.write_long,
+        usage.output,
+        usage.reasoning,
+    ] {
+        row.maybe(tokens.map(|tokens| tokens.0));
+    }
+    row.text(usage.origin.as_str());
+    let tokens = |of: fn(&Computed) -> Option<Tokens>| Some(computed.and_then(of)?.0);
+    row.maybe(tokens(|computed| computed.eligible));
+    row.maybe(tokens(|computed| computed.bound));
+    let model = computed.and_then(|computed| computed.cache_model.as_deref());
+    row.text(model.unwrap_or_default());
+    let broke = computed.and_then(|computed| computed.broke.as_ref());
+    row.text(broke.map_or("", |broke| broke.origin.as_str()));
+    row.text(broke.map_or("", |broke| &*broke.cause));
+    row.maybe(broke.map(|broke| broke.byte));
+    row.maybe(broke.and_then(|broke| Some(broke.lost?.0)));
 }
 
-fn identity(record: &RequestRecord) -> Vec<String> {
-    vec![
-        record.scenario.to_string(),
-        record.group.to_string(),
-        record.configuration.to_string(),
-        record.target.to_string(),
-        record.model.to_string(),
-        record.load.to_string(),
-        record.repeat.to_string(),
-        record.conversation.to_string(),
-        record.turn.to_string(),
-        record.request.to_string(),
-        record.attempt.to_string(),
-    ]
+fn stamps(row: &mut Row<'_>, stamps: &Stamps) {
+    row.number(stamps.due_us.0);
+    for stamp in [
+        stamps.sent_us,
+        stamps.headers_us,
+        stamps.first_event_us,
+        stamps.first_text_us,
+        stamps.first_answer_us,
+        stamps.done_us,
+    ] {
+        row.maybe(stamp.map(|stamp| stamp.0));
+    }
 }
 
-fn ending(record: &RequestRecord, bound: Option<&BoundRecord>) -> [String; 4] {
-    let events: Vec<&str> = record.events.iter().map(|event| &*event.label).collect();
-    let mut flags: Vec<&str> = Vec::new();
-    let added = bound.map_or(&[][..], |bound| &bound.flags);
-    for flag in record.flags.iter().chain(added) {
-        if !flags.contains(&&**flag) {
-            flags.push(flag);
+/// A row that is being written: RFC 4180, but for a bare line feed at its end.
+struct Row<'a> {
+    out: &'a mut Vec<u8>,
+    begun: bool,
+}
+
+impl<'a> Row<'a> {
+    fn new(out: &'a mut Vec<u8>) -> Self {
+        Self { out, begun: false }
+    }
+
+    fn field(&mut self) -> &mut Vec<u8> {
+        if std::mem::replace(&mut self.begun, true) {
+            self.out.push(b',');
+        }
+        self.out
+    }
+
+    /// A text, in quotes where it must be.
+    fn text(&mut self, text: &str) {
+        let out = self.field();
+        if text
+            .bytes()
+            .any(|byte| matches!(byte, b'"' | b',' | b'\n' | b'\r'))
+        {
+            out.push(b'"');
+            out.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+            out.push(b'"');
+        } else {
+            out.extend_from_slice(text.as_bytes());
         }
     }
-    [
-        events.join("; "),
-        record.outcome.as_str().to_owned(),
-        record
-            .status
-            .map_or_else(String::new, |status| status.to_string()),
-        flags.join("; "),
-    ]
+
+    fn number(&mut self, number: impl fmt::Display) {
+        // A vector takes whatever is written to it.
+        let _infallible = write!(self.field(), "{number}");
+    }
+
+    fn maybe(&mut self, number: Option<impl fmt::Display>) {
+        match number {
+            Some(number) => self.number(number),
+            None => self.text(""),
+        }
+    }
+
+    /// Texts as one field.
+    fn list<S: AsRef<str>>(&mut self, mut texts: impl Iterator<Item = S>) {
+        match (texts.next(), texts.next()) {
+            (None, _) => self.text(""),
+            (Some(only), None) => self.text(only.as_ref()),
+            (Some(first), Some(second)) => {
+                let mut all = first.as_ref().to_owned();
+                for next in std::iter::once(second).chain(texts) {
+                    all.push_str("; ");
+                    all.push_str(next.as_ref());
+                }
+                self.text(&all);
+            }
+        }
+    }
+
+    fn end(self) {
+        self.out.push(b'\n');
+    }
 }

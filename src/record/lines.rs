@@ -8,14 +8,15 @@ use super::ledger::{LEDGER_VERSION, LedgerLine};
 use super::read::ReadError;
 use super::request::{BoundRecord, RECORD_VERSION, RequestRecord};
 use super::spans::StoredSpan;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
+use serde::de::{self, DeserializeOwned};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
 use std::marker::PhantomData;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The longest line that is read, in bytes.
-const LINE_LIMIT: u64 = 256 << 20;
+pub(super) const LINE_LIMIT: u64 = 256 << 20;
 
 /// Something that a version can be read of before the rest.
 pub trait Versioned: DeserializeOwned {
@@ -39,6 +40,61 @@ impl Versioned for StoredSpan {
     const KNOWN: Option<u32> = None;
 }
 
+/// A form that borrows from its line; a newer version is told from a broken line.
+pub trait VersionedLine<'a>: Deserialize<'a> {
+    /// The newest version that is known.
+    const KNOWN: Option<u32>;
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    ///
+    /// [`LineError`] where it is none of these, or a newer one.
+    fn of(line: &'a [u8]) -> Result<Self, LineError> {
+        parse(line, Self::KNOWN)
+    }
+}
+
+/// A line that cannot be read.
+#[derive(Debug)]
+pub enum LineError {
+    /// Written by a newer version of the program.
+    Newer {
+        /// Its version.
+        found: u32,
+        /// The newest known one.
+        known: u32,
+    },
+    /// Not what it should be.
+    Malformed(serde_json::Error),
+}
+
+impl LineError {
+    /// The same, with the place of the line.
+    pub(super) fn at(self, path: &Path, line: u64) -> ReadError {
+        let path = path.to_owned();
+        match self {
+            Self::Newer { found, known } => ReadError::Newer { path, found, known },
+            Self::Malformed(source) => ReadError::Malformed { path, line, source },
+        }
+    }
+}
+
+pub(super) fn parse<'a, T: Deserialize<'a>>(
+    line: &'a [u8],
+    known: Option<u32>,
+) -> Result<T, LineError> {
+    serde_json::from_slice(line).map_err(|source| {
+        let version = serde_json::from_slice::<LineVersion>(line);
+        match (known, version) {
+            (Some(known), Ok(LineVersion { v })) if v > known => {
+                LineError::Newer { found: v, known }
+            }
+            _ => LineError::Malformed(source),
+        }
+    })
+}
+
 /// The version of a line; all else in it is left alone.
 #[derive(Deserialize)]
 struct LineVersion {
@@ -51,6 +107,8 @@ pub struct Lines<T> {
     reader: BufReader<File>,
     buffer: Vec<u8>,
     line: u64,
+    /// Where the line in `buffer` begins.
+    start: u64,
     torn: bool,
     ended: bool,
     kind: PhantomData<fn() -> T>,
@@ -58,7 +116,17 @@ pub struct Lines<T> {
 
 impl<T> Lines<T> {
     pub(super) fn open(path: PathBuf) -> Result<Self, ReadError> {
-        let file = File::open(&path).map_err(|source| ReadError::Io {
+        Self::open_at(path, 0)
+    }
+
+    /// The lines from a byte on at which one begins.
+    pub(super) fn open_at(path: PathBuf, offset: u64) -> Result<Self, ReadError> {
+        let open = || {
+            let mut file = File::open(&path)?;
+            file.seek(SeekFrom::Start(offset))?;
+            Ok(file)
+        };
+        let file = open().map_err(|source| ReadError::Io {
             path: path.clone(),
             source,
         })?;
@@ -67,6 +135,7 @@ impl<T> Lines<T> {
             reader: BufReader::with_capacity(1 << 16, file),
             buffer: Vec::new(),
             line: 0,
+            start: 0,
             torn: false,
             ended: false,
             kind: PhantomData,
@@ -78,8 +147,14 @@ impl<T> Lines<T> {
         self.torn
     }
 
+    /// Where the last item's line stands in the file: its first byte and its length.
+    pub(super) fn place(&self) -> (u64, usize) {
+        (self.start, self.buffer.len())
+    }
+
     /// Reads one whole line into the buffer; `false` at the end.
     fn fill(&mut self) -> Result<bool, ReadError> {
+        self.start += self.buffer.len() as u64;
         self.buffer.clear();
         self.line += 1;
         let read = self
@@ -117,21 +192,20 @@ impl<T: Versioned> Lines<T> {
 
 impl<T: DeserializeOwned> Lines<T> {
     fn parse(&self, known: Option<u32>) -> Result<T, ReadError> {
-        serde_json::from_slice(&self.buffer).map_err(|source| {
-            let version = serde_json::from_slice::<LineVersion>(&self.buffer);
-            match (known, version) {
-                (Some(known), Ok(LineVersion { v })) if v > known => ReadError::Newer {
-                    path: self.path.clone(),
-                    found: v,
-                    known,
-                },
-                _ => ReadError::Malformed {
-                    path: self.path.clone(),
-                    line: self.line,
-                    source,
-                },
-            }
-        })
+        parse(&self.buffer, known).map_err(|error| error.at(&self.path, self.line))
+    }
+}
+
+impl<T: Versioned> Lines<T> {
+    /// The next line, which must be there.
+    pub(super) fn only(mut self) -> Result<T, ReadError> {
+        let (path, line) = (self.path.clone(), self.line + 1);
+        let none = || ReadError::Malformed {
+            path,
+            line,
+            source: de::Error::custom("the file has become shorter"),
+        };
+        self.next().unwrap_or_else(|| Err(none()))
     }
 }
 

@@ -4,10 +4,12 @@
 //! and fragment when it becomes a [`PublicUrl`]), and the two instants in it are
 //! the only wall times of a run.
 
+use super::calibration::Calibration;
 use super::price::Price;
 use super::wall::WallTime;
 use crate::chat::Digest;
 use crate::units::{Micros, Tokens};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -156,7 +158,7 @@ impl Host {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// Every conversation was run.
@@ -177,6 +179,10 @@ pub enum Ending {
 pub struct Invocation {
     /// Arguments behind `run`, those left out that say where and how loudly.
     pub arguments: Vec<String>,
+    /// Whether something that could be a secret was taken out of an argument, so that
+    /// they cannot be used again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
     /// From the run's folder to the one it was begun in (`../..`); `None` where
     /// that does not lie above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -275,6 +281,9 @@ pub struct Manifest {
     pub targets: Vec<TargetFacts>,
     /// The machine that sent.
     pub host: Host,
+    /// What the client adds on it, where that was measured before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// What it was begun with; `None` in a merged run and in one of format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invocation: Option<Invocation>,
@@ -306,6 +315,7 @@ impl Manifest {
             configurations: Vec::new(),
             targets: Vec::new(),
             host: Host::here(),
+            calibration: None,
             invocation: None,
             resumed: Vec::new(),
             shard: None,

@@ -181,7 +181,10 @@ fn opened(dirs: &[PathBuf]) -> Result<Vec<Part>, MergeError> {
                 second: path(),
             });
         }
-        if matches!(run.manifest.ending, None | Some(Ending::Interrupted)) {
+        if matches!(
+            run.manifest.ending,
+            None | Some(Ending::Interrupted | Ending::Limited(_))
+        ) {
             return Err(MergeError::Unfinished {
                 path: path(),
                 shard,

@@ -9,14 +9,20 @@
 //! microseconds from the run's start; no key, token or header value that could
 //! hold one is ever in a record.
 
+mod blocks;
+mod calibration;
+mod computed;
 mod csv;
 mod error;
 pub mod files;
+pub mod lean;
 pub mod ledger;
 mod lines;
+pub mod load;
 mod lock;
 pub mod manifest;
 pub mod merge;
+mod places;
 pub mod price;
 mod read;
 pub mod request;
@@ -25,16 +31,20 @@ mod spans;
 mod wall;
 mod write;
 
-pub use csv::{REQUEST_COLUMNS, write_requests};
+pub use blocks::{Block, Blocks, Line};
+pub use calibration::{Calibration, CalibrationLevel, Ceiling};
+pub use computed::{Computed, ComputedTable, Names};
+pub use csv::{REQUEST_COLUMNS, request_head, request_row, write_requests};
 pub use error::WriteError;
 pub use ledger::{Fact, LedgerLine};
-pub use lines::{Lines, Versioned};
+pub use lines::{LineError, Lines, Versioned, VersionedLine};
 pub use lock::FolderLock;
 pub use manifest::{
     ConfigurationFacts, Ending, Host, Invocation, MANIFEST_VERSION, Manifest, PublicUrl,
     Resumption, ScenarioFacts, Setting, SettingOrigin, Shard, TargetFacts,
 };
-pub use price::{Price, PriceTier};
+pub use places::{Place, Places};
+pub use price::{Peak, Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
     AttemptKey, BoundRecord, Break, EventLabel, IDLE_CUT, Outcome, RecordedMessage, RecordedSpan,

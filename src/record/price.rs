@@ -40,4 +40,42 @@ pub struct Price {
     pub certainty: Arc<str>,
     /// Ascending by `above`; the first one has 0.
     pub tiers: Vec<PriceTier>,
+    /// What holds in place of `tiers` at certain hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Peak>,
+    /// Keeping a token in the cache for an hour; `None` where that is free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_hour: Option<Money>,
+}
+
+/// Hours of the week in UTC at which other prices hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peak {
+    /// Days, 1 for Monday to 7 for Sunday.
+    pub days: Vec<u8>,
+    /// First hour, and the first behind: `(1, 4)` is from 01:00 to 03:59.
+    pub hours: Vec<(u8, u8)>,
+    /// As [`Price::tiers`].
+    pub tiers: Vec<PriceTier>,
+}
+
+impl Price {
+    /// The tiers that hold at an instant, in milliseconds since 1970. Where it is
+    /// not known, those outside the peak.
+    pub fn tiers_at(&self, at_ms: Option<i64>) -> &[PriceTier] {
+        let Some((peak, at)) = self.peak.as_ref().zip(at_ms) else {
+            return &self.tiers;
+        };
+        let hours = at.div_euclid(3_600_000);
+        // 1970-01-01 was a Thursday.
+        let day = (hours.div_euclid(24) + 3).rem_euclid(7) + 1;
+        let hour = hours.rem_euclid(24);
+        let in_peak = peak.days.iter().any(|known| i64::from(*known) == day)
+            && peak
+                .hours
+                .iter()
+                .any(|&(from, until)| (i64::from(from)..i64::from(until)).contains(&hour));
+        if in_peak { &peak.tiers } else { &self.tiers }
+    }
 }

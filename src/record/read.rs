@@ -1,5 +1,6 @@
 //! Reads a run folder, line by line or whole.
 
+use super::blocks::Blocks;
 use super::files;
 use super::ledger::LedgerLine;
 use super::lines::{Lines, Versioned};
@@ -157,6 +158,47 @@ impl Run {
         Lines::open(self.dir.join(files::REQUESTS))
     }
 
+    /// The records, in blocks for several threads.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`] where the file cannot be opened.
+    pub fn request_blocks(&self) -> Result<Blocks, ReadError> {
+        Blocks::open(self.dir.join(files::REQUESTS))
+    }
+
+    /// What was computed after the cells, in blocks for several threads; `None`
+    /// where nothing was.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`] where the file is there and cannot be opened.
+    pub fn bound_blocks(&self) -> Result<Option<Blocks>, ReadError> {
+        let path = self.dir.join(files::BOUNDS);
+        if path.try_exists().is_ok_and(|there| !there) {
+            return Ok(None);
+        }
+        Blocks::open(path).map(Some)
+    }
+
+    /// The stored spans, in blocks for several threads.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`] where the file cannot be opened.
+    pub fn span_blocks(&self) -> Result<Blocks, ReadError> {
+        Blocks::open(self.dir.join(files::SPANS))
+    }
+
+    /// The record whose line begins at `offset` of its file.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] where the file cannot be read, or no record begins there.
+    pub fn request_at(&self, offset: u64) -> Result<RequestRecord, ReadError> {
+        Lines::open_at(self.dir.join(files::REQUESTS), offset)?.only()
+    }
+
     /// The stored spans, one after the other.
     ///
     /// # Errors
@@ -193,6 +235,16 @@ impl Run {
     pub fn ledger(&self) -> Result<Vec<LedgerLine>, ReadError> {
         self.optional(files::LEDGER)?
             .map_or(Ok(Vec::new()), Iterator::collect)
+    }
+
+    /// As [`requests`](Self::requests) of a run that may have been killed as it began.
+    pub(super) fn requests_if_any(&self) -> Result<Option<Lines<RequestRecord>>, ReadError> {
+        self.optional(files::REQUESTS)
+    }
+
+    /// As [`spans`](Self::spans) of a run that may have been killed as it began.
+    pub(super) fn spans_if_any(&self) -> Result<Option<Lines<StoredSpan>>, ReadError> {
+        self.optional(files::SPANS)
     }
 
     /// A file that need not be there.

@@ -78,10 +78,12 @@ impl Unfinished {
 
     fn look_through(&mut self, run: &Run) -> Result<(), ReadError> {
         let stored: HashSet<Digest> = run
-            .spans()?
+            .spans_if_any()?
+            .into_iter()
+            .flatten()
             .map(|span| span.map(|span| span.sha256))
             .collect::<Result<_, _>>()?;
-        for record in run.requests()? {
+        for record in run.requests_if_any()?.into_iter().flatten() {
             let record = record?;
             self.see(&record);
             let mut spans = record.prompt.iter().flat_map(|message| &message.spans);

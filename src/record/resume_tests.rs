@@ -155,3 +155,19 @@ fn a_folder_without_a_run_stays_as_it_is() {
     assert!(matches!(error, WriteError::Resume { .. }), "{error}");
     assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0);
 }
+
+#[test]
+fn a_run_that_was_killed_as_it_began_goes_on() {
+    let dir = tempfile::tempdir().expect("folder");
+    let begun = RunWriter::create(dir.path(), &Manifest::begin(1, "0"), true).expect("creates");
+    drop(begun);
+    for name in files::ALL.iter().filter(|name| **name != files::MANIFEST) {
+        fs::remove_file(dir.path().join(name)).expect("a file");
+    }
+    let mut writer = gone_on(dir.path());
+    let text = Text::from("said");
+    let texts = &mut [&text].into_iter();
+    writer.append(&of("a", 1, &text), texts).expect("appends");
+    writer.finish(Ending::Complete).expect("ends");
+    assert_eq!(places(&contents(dir.path()).requests), ["a1"]);
+}

@@ -363,3 +363,126 @@ proptest! {
         prop_assert_eq!(run.warnings.is_empty(), kept.is_empty() || kept.ends_with(b"\n"));
     }
 }
+
+/// Lines of `text` as numbers, read in blocks by `threads` threads.
+fn numbers(text: &str, threads: usize) -> Result<(Vec<u64>, bool), ReadError> {
+    let dir = tempfile::tempdir().expect("folder");
+    let path = dir.path().join("numbers.jsonl");
+    fs::write(&path, text).expect("writes");
+    let mut found = Vec::new();
+    let torn = Blocks::open(path)?.each(
+        threads,
+        || (),
+        |(), numbers: &mut Vec<u64>, line| {
+            let number = serde_json::from_slice(line.bytes).map_err(LineError::Malformed)?;
+            numbers.push(number);
+            Ok(())
+        },
+        |numbers| found.extend(numbers),
+    )?;
+    Ok((found, torn))
+}
+
+#[test]
+fn blocks_give_every_line_once_and_in_order_whatever_the_threads() {
+    // Several blocks, and lines of many lengths.
+    let text: String = (0..600_000_u64)
+        .map(|number| format!("{number}\n"))
+        .collect();
+    assert!(text.len() > 3 << 20);
+    let expected: Vec<u64> = (0..600_000).collect();
+    for threads in [0, 1, 2, 7] {
+        assert_eq!(
+            numbers(&text, threads).expect("reads"),
+            (expected.clone(), false),
+            "{threads}"
+        );
+    }
+    assert_eq!(numbers("", 2).expect("reads"), (Vec::new(), false));
+    assert_eq!(
+        numbers("12", 2).expect("reads"),
+        (Vec::new(), true),
+        "a torn line"
+    );
+    assert_eq!(numbers("12\n3", 2).expect("reads"), (vec![12], true));
+}
+
+#[test]
+fn a_line_longer_than_a_block_is_one_line() {
+    let blank = " ".repeat(3 << 20);
+    let text = format!("1\n{blank}2\n3\n");
+    assert_eq!(numbers(&text, 2).expect("reads"), (vec![1, 2, 3], false));
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_named_by_its_number() {
+    let mut text: String = (0..600_000_u64)
+        .map(|number| format!("{number}\n"))
+        .collect();
+    let at = text.find("\n400000\n").expect("there") + 1;
+    text.replace_range(at..=at, "x");
+    let error = numbers(&text, 2).expect_err("line 400,001");
+    assert!(error.to_string().contains("line 400001 of"), "{error}");
+}
+
+#[test]
+fn a_lean_record_is_the_record_without_its_prompt() {
+    use super::lines::VersionedLine as _;
+    let text = Text::from("häl\"lo");
+    let mut whole = record(3, &text);
+    whole.error = Some("line\nend".to_owned());
+    whole.usage.raw = Some(serde_json::json!({"a": [1, {"b": null}]}));
+    whole.events[0].label = Arc::from("a \"quoted\" label\n");
+    let line = serde_json::to_vec(&whole).expect("json");
+    let lean = lean::LeanRecord::of(&line).expect("reads");
+    assert_eq!(
+        format!("{lean:?}"),
+        format!("{:?}", lean::LeanRecord::from(&whole))
+    );
+    whole.usage.raw = Some(serde_json::json!({"a": 1, "prompt": [{"b": "],\"output_sha256\":"}]}));
+    whole.error = Some(",\"prompt\":[".to_owned());
+    let odd = serde_json::to_vec(&whole).expect("json");
+    let mut short = lean::Shortened::default();
+    let found = format!("{:?}", short.record(&odd).expect("reads"));
+    assert_eq!(found, format!("{:?}", lean::LeanRecord::from(&whole)));
+    whole.v = 9;
+    let newer = serde_json::to_string(&whole).expect("json");
+    let newer = newer.replacen("\"turn\":", "\"round\":", 1);
+    let error = lean::LeanRecord::of(newer.as_bytes()).expect_err("newer");
+    assert!(
+        matches!(error, LineError::Newer { found: 9, .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn of_several_bounds_of_an_attempt_the_newest_holds() {
+    let mut newer = bound(2);
+    newer.bound = Some(Tokens(7));
+    let table = ComputedTable::from(&[bound(2), bound(1), newer][..]);
+    let found = |turn| table.get("quickstart/dev/1", (turn, 1, 1));
+    assert_eq!(found(2).and_then(|found| found.bound), Some(Tokens(7)));
+    assert_eq!(found(1).and_then(|found| found.bound), Some(Tokens(64)));
+    assert_eq!(found(3), None);
+    assert_eq!(table.get("another", (1, 1, 1)), None);
+    let text = Text::from("x");
+    let mut whole = found(1).expect("there").record(&record(1, &text));
+    whole.tokenizer.clone_from(&bound(1).tokenizer);
+    assert_eq!(whole, bound(1));
+}
+
+proptest! {
+    #[test]
+    fn any_text_comes_back_from_a_cell(label in "\\PC*[\",\n\r]?\\PC*", served in ".*") {
+        let mut record = record(1, &Text::from("x"));
+        record.events[0].label = Arc::from(label.as_str());
+        record.served_by = Some(served.clone());
+        let mut out = Vec::new();
+        write_requests(&mut out, [&record], &[]).expect("writes");
+        let mut reader = ::csv::Reader::from_reader(out.as_slice());
+        let row = reader.records().next().expect("a row").expect("reads");
+        let at = |name| REQUEST_COLUMNS.iter().position(|column| *column == name).expect("a column");
+        prop_assert_eq!(&row[at("events")], label.as_str());
+        prop_assert_eq!(&row[at("served_by")], served.as_str());
+    }
+}

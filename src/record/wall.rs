@@ -43,6 +43,11 @@ impl WallTime {
         self.0.strftime("%Y-%m-%d").to_string()
     }
 
+    /// Milliseconds since 1970.
+    pub fn epoch_ms(self) -> i64 {
+        self.0.as_millisecond()
+    }
+
     /// Time from `earlier` to this; 0 where the calendar was set back in between.
     pub fn since(self, earlier: Self) -> Micros {
         let micros = self.0.as_microsecond() - earlier.0.as_microsecond();

@@ -8,15 +8,15 @@
 use super::error::WriteError;
 use super::files;
 use super::ledger::LedgerLine;
-use super::lines::whole_lines;
+use super::lines::{Lines, whole_lines};
 use super::lock::FolderLock;
 use super::manifest::{Ending, Manifest};
-use super::read::Run;
+use super::read::{ReadError, Run};
 use super::request::{BoundRecord, RequestRecord};
 use super::spans::StoredSpan;
 use super::wall::WallTime;
 use crate::chat::{Digest, Text};
-use crate::units::Bytes;
+use crate::units::{Bytes, Tokens};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -28,6 +28,8 @@ use std::path::{Path, PathBuf};
 struct LineFile {
     path: PathBuf,
     file: File,
+    /// The line that is being made; kept, so that its memory is.
+    line: Vec<u8>,
     /// Bytes of whole lines.
     whole: u64,
     dirty: bool,
@@ -43,6 +45,7 @@ impl LineFile {
         Ok(Self {
             path,
             file,
+            line: Vec::new(),
             whole: 0,
             dirty: false,
         })
@@ -62,6 +65,7 @@ impl LineFile {
         Ok(Self {
             path,
             file,
+            line: Vec::new(),
             whole,
             dirty: false,
         })
@@ -70,13 +74,14 @@ impl LineFile {
     /// Appends `value` as one line with one `write`. A line that does not fit is
     /// taken out again.
     fn append(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
-        let mut line = serde_json::to_vec(value)
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, value)
             .map_err(|error| WriteError::new(&self.path, io::Error::from(error)))?;
-        line.push(b'\n');
+        self.line.push(b'\n');
         self.dirty = true;
-        match self.file.write_all(&line) {
+        match self.file.write_all(&self.line) {
             Ok(()) => {
-                self.whole += line.len() as u64;
+                self.whole += self.line.len() as u64;
                 Ok(())
             }
             Err(source) => {
@@ -165,8 +170,10 @@ impl RunWriter {
             source,
         };
         let stored = Run::read(dir)
-            .and_then(|run| run.spans())
+            .and_then(|run| run.spans_if_any())
             .map_err(failed)?
+            .into_iter()
+            .flatten()
             .map(|span| span.map(|span| span.sha256))
             .collect::<Result<_, _>>()
             .map_err(failed)?;
@@ -260,6 +267,30 @@ impl RunWriter {
         bounds
             .iter()
             .try_for_each(|bound| self.bounds.append(bound))
+    }
+
+    /// Writes the stored spans anew, with their lengths in tokens where `count`
+    /// knows them. The file is replaced whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says, and spans that cannot be read back.
+    pub fn lengths(&mut self, count: &dyn Fn(Digest) -> Option<Tokens>) -> Result<(), WriteError> {
+        let path = self.spans.path.clone();
+        let draft = self.dir.join(".spans.jsonl.new");
+        let failed = |source| WriteError::new(&path, source);
+        let read = |error: ReadError| WriteError::new(&path, io::Error::other(error));
+        let _left_by_a_kill = fs::remove_file(&draft);
+        let mut new = LineFile::create(draft.clone())?;
+        for span in Lines::<StoredSpan>::open(path.clone()).map_err(read)? {
+            let mut span = span.map_err(read)?;
+            span.tokens = count(span.sha256).or(span.tokens);
+            new.append(&span)?;
+        }
+        new.sync()?;
+        fs::rename(&draft, &path).map_err(failed)?;
+        self.spans = LineFile::reopen(path.clone())?;
+        Ok(())
     }
 
     /// Makes what was written safe from a power cut.

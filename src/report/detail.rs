@@ -5,10 +5,14 @@
 //! can show, not by the run.
 
 use super::scenes::{DRAWN_CONFIGURATIONS, DRAWN_SCENES, Scene};
-use crate::analysis::Samples;
-use crate::record::{AttemptKey, BoundRecord, ReadError, RequestRecord, Run, SpanStore};
+use crate::analysis::{Samples, threads};
+use crate::chat::Text;
+use crate::record::lean::LeanSpan;
+use crate::record::{
+    AttemptKey, BoundRecord, ComputedTable, ReadError, RequestRecord, Run, SpanStore, StoredSpan,
+    VersionedLine as _,
+};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// Requests that are kept of a conversation: as many as a prefix map has rows for.
 pub(super) const KEPT_REQUESTS: usize = 80;
@@ -19,7 +23,6 @@ const KEPT_SPANS: usize = 1_000_000;
 /// The first conversation of every drawn cell.
 #[derive(Debug, Default)]
 pub(super) struct Detail {
-    wanted: HashMap<Arc<str>, usize>,
     spans: usize,
     records: Vec<RequestRecord>,
     bounds: HashMap<AttemptKey, BoundRecord>,
@@ -31,68 +34,74 @@ pub(super) struct Detail {
 }
 
 impl Detail {
-    /// Chooses the conversations: of each drawn cell that of the lowest repeat.
-    pub(super) fn plan(samples: &Samples, scenes: &[Scene<'_>]) -> Self {
+    /// Reads the first conversation, by the lowest repeat, of each drawn cell.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] where the run's files have changed since they were read.
+    pub(super) fn read(
+        run: &Run,
+        samples: &Samples,
+        scenes: &[Scene<'_>],
+        computed: &ComputedTable,
+    ) -> Result<Self, ReadError> {
+        let mut detail = Self::default();
         let drawn: HashSet<_> = scenes
             .iter()
             .take(DRAWN_SCENES)
             .flat_map(|scene| scene.rows.iter().take(DRAWN_CONFIGURATIONS))
             .map(|row| &row.cell)
             .collect();
-        let mut first: HashMap<_, (u32, &Arc<str>)> = HashMap::new();
+        let first = samples.first_conversations(|cell| drawn.contains(cell));
+        let mut kept: HashMap<_, _> = first
+            .into_iter()
+            .map(|conversation| (conversation, KEPT_REQUESTS))
+            .collect();
         for sample in samples.list() {
-            if !drawn.contains(&*sample.cell) {
+            let Some(room) = kept.get_mut(&sample.conversation) else {
+                continue;
+            };
+            if *room == 0 || detail.spans >= KEPT_SPANS {
+                detail.cut = true;
                 continue;
             }
-            let known = first
-                .entry(&sample.cell)
-                .or_insert((sample.repeat, &sample.conversation));
-            if sample.repeat < known.0 {
-                *known = (sample.repeat, &sample.conversation);
+            *room -= 1;
+            let record = run.request_at(sample.offset)?;
+            detail.spans += record
+                .prompt
+                .iter()
+                .map(|one| one.spans.len())
+                .sum::<usize>();
+            if let Some(found) = computed.get(&record.conversation, sample.place) {
+                detail.bounds.insert(record.key(), found.record(&record));
             }
+            detail.records.push(record);
         }
-        Self {
-            wanted: first
-                .into_values()
-                .map(|(_, conversation)| (Arc::clone(conversation), 0))
-                .collect(),
-            ..Self::default()
-        }
+        detail.read_texts(run)?;
+        Ok(detail)
     }
 
-    /// Keeps the record if it belongs to a chosen conversation and there is room.
-    pub(super) fn offer(&mut self, record: &RequestRecord) {
-        let Some(kept) = self.wanted.get_mut(&record.conversation) else {
-            return;
-        };
-        let spans: usize = record.prompt.iter().map(|one| one.spans.len()).sum();
-        if *kept == KEPT_REQUESTS || self.spans + spans > KEPT_SPANS {
-            self.cut = true;
-            return;
-        }
-        *kept += 1;
-        self.spans += spans;
-        self.records.push(record.clone());
-    }
-
-    /// Keeps what was computed for the records, and reads their texts.
-    pub(super) fn complete(&mut self, bounds: &[BoundRecord], run: &Run) -> Result<(), ReadError> {
-        let keys: HashSet<_> = self.records.iter().map(RequestRecord::key).collect();
-        let kept = bounds.iter().filter(|bound| keys.contains(&bound.key()));
-        self.bounds = kept.map(|bound| (bound.key(), bound.clone())).collect();
+    fn read_texts(&mut self, run: &Run) -> Result<(), ReadError> {
         let spans = self.records.iter().flat_map(|record| &record.prompt);
         let needed: HashSet<_> = spans
             .flat_map(|message| &message.spans)
             .map(|span| span.sha256)
             .collect();
-        if !needed.is_empty() {
-            for stored in run.spans()? {
-                let stored = stored?;
-                if let Some(text) = stored.text.filter(|_| needed.contains(&stored.sha256)) {
-                    self.texts.insert(text);
-                }
-            }
+        if needed.is_empty() {
+            return Ok(());
         }
+        run.span_blocks()?.each(
+            threads(),
+            || (),
+            |(), texts: &mut Vec<Text>, line| {
+                if needed.contains(&LeanSpan::of(line.bytes)?.sha256) {
+                    let stored: StoredSpan = line.whole()?;
+                    texts.extend(stored.text);
+                }
+                Ok(())
+            },
+            |texts| self.texts.extend(texts),
+        )?;
         self.textless = self.texts.len() < needed.len();
         Ok(())
     }

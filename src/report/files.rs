@@ -6,27 +6,27 @@
 
 use super::detail::Detail;
 use super::excerpts::excerpts;
-use super::figures::figures;
+use super::figures::{Figures, figures};
 use super::html::{Download, HtmlError, Picture, html};
 use super::ledger;
 use super::page::{Shown, page};
+use super::read::{Read, labels, together};
 use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
+use crate::analysis::Results;
 use crate::analysis::bounds::{Inputs, bounds};
-use crate::analysis::cost::bill;
+use crate::analysis::points::Points;
 use crate::analysis::prices::Catalogue;
-use crate::analysis::{Results, Samples};
 use crate::cache::ModelError;
 use crate::chart::ChartError;
 use crate::record::{
     BoundRecord, Manifest, ReadError, RequestRecord, Run, RunContents, WriteError, files,
-    write_requests,
 };
 use crate::tokens::{SharedEncoder, embedded};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Name of the Markdown report in a run folder.
@@ -56,6 +56,12 @@ pub enum RebuildError {
     /// The page cannot be made.
     #[error(transparent)]
     Page(#[from] HtmlError),
+    /// The folder for a report over several runs is itself a run's.
+    #[error("`{}` is a run folder: a report over several runs would replace its own", path.display())]
+    InTheWay {
+        /// The folder.
+        path: PathBuf,
+    },
 }
 
 /// Makes every table, chart and page of the run in `dir` from its records, over
@@ -68,63 +74,85 @@ pub enum RebuildError {
 ///
 /// [`RebuildError`]; the records stay as they are.
 pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, RebuildError> {
-    let mut run = Run::read(dir)?;
-    if let Some(catalogue) = prices {
-        price_again(&mut run.manifest, catalogue);
-    }
-    let (samples, found, warnings) = read(&run, prices.is_some())?;
-    let mut warnings = warnings;
-    warnings.extend(ledger::notes(&run.manifest, &run.ledger()?));
-    let results = Results::new(&run.manifest, &samples, warnings);
-    let all = scenes(&results);
-    let mut detail = Detail::plan(&samples, &all);
-    drop(samples);
-    requests_csv(dir, &run, &found, &mut detail)?;
-    detail.complete(&found, &run)?;
+    let run = opened(dir, prices)?;
+    let lines = run.ledger()?;
     let out = Folder(dir);
-    let mut csv = Vec::new();
-    summary_csv(&mut csv, &results).map_err(|source| out.failed(files::SUMMARY_CSV, source))?;
-    out.place(files::SUMMARY_CSV, &csv)?;
-    let json = summary_json(&results)
-        .map_err(|error| out.failed(files::SUMMARY_JSON, io::Error::from(error)))?;
-    out.place(files::SUMMARY_JSON, json.as_bytes())?;
-    let drawn = figures(&results, &detail);
-    out.charts(&drawn)?;
-    out.place(REPORT_MD, markdown(&results).as_bytes())?;
+    let runs = [(run, None)];
+    let read = Read::of(&runs, Some(&out))?;
+    let [(run, _)] = &runs;
+    let mut warnings = read.warnings;
+    warnings.extend(ledger::notes(&run.manifest, &lines));
+    let results = Results::new(&run.manifest, &read.samples, warnings);
+    let all = scenes(&results);
+    let detail = match read.computed.first() {
+        Some(computed) => Detail::read(run, &read.samples, &all, computed)?,
+        None => Detail::default(),
+    };
+    let points = Points::of(&read.samples);
+    drop((read.samples, read.computed));
+    let Figures { drawn, left_out } = figures(&results, &detail, &points);
     let shown = Shown {
         breaks: excerpts(&results, &all, &detail),
         textless: detail.textless,
         pictures: drawn,
-        downloads: out.downloads()?,
+        left_out,
+        downloads: Vec::new(),
     };
-    let page = html(&page(&results, &run.manifest, shown))?;
-    out.place(REPORT_HTML, page.as_bytes())?;
+    out.report(&results, &run.manifest, shown)?;
     Ok(results)
 }
 
-/// Reduced records, what was computed for them, and what a person must know of
-/// the files. Where the run was killed before anything was computed, that is
-/// done now.
-fn read(run: &Run, bill: bool) -> Result<(Samples, Vec<BoundRecord>, Vec<String>), RebuildError> {
-    let mut warnings = Vec::new();
-    let mut found = Vec::new();
-    if let Some(mut lines) = run.bounds()? {
-        for bound in lines.by_ref() {
-            found.push(bound?);
+/// Makes tables, charts and a page of several runs side by side, in `out` where
+/// that is given. A target and a conversation are named with their run in front.
+/// Prefix maps and texts are left to the runs' own pages.
+///
+/// # Errors
+///
+/// [`RebuildError`]; the runs' folders stay as they are.
+pub fn side_by_side(
+    dirs: &[PathBuf],
+    out: Option<&Path>,
+    prices: Option<&Catalogue>,
+) -> Result<Results, RebuildError> {
+    let opened = dirs.iter().map(|dir| opened(dir, prices));
+    let opened = opened.collect::<Result<Vec<_>, _>>()?;
+    let runs: Vec<_> = opened
+        .into_iter()
+        .zip(labels(dirs).into_iter().map(Some))
+        .collect();
+    let folder = out.map(Folder);
+    if let Some(Folder(dir)) = &folder {
+        fs::create_dir_all(dir).map_err(|source| WriteError::new(dir, source))?;
+        if dir.join(files::MANIFEST).exists() {
+            return Err(RebuildError::InTheWay {
+                path: (*dir).to_owned(),
+            });
         }
-        warnings.extend(lines.torn().then(|| cut_off(files::BOUNDS)));
     }
-    let (mut all, torn) = samples(run, &found)?;
-    warnings.extend(torn.then(|| cut_off(files::REQUESTS)));
-    if found.is_empty() && !all.list().is_empty() {
-        found = computed_bounds(&Run::read(run.dir())?.contents()?)?;
-        (all, _) = samples(run, &found)?;
+    let read = Read::of(&runs, folder.as_ref())?;
+    let manifest = together(&runs);
+    let results = Results::new(&manifest, &read.samples, read.warnings);
+    if let Some(out) = folder {
+        let points = Points::of(&read.samples);
+        let Figures { drawn, left_out } = figures(&results, &Detail::default(), &points);
+        let shown = Shown {
+            breaks: (Vec::new(), 0),
+            textless: false,
+            pictures: drawn,
+            left_out,
+            downloads: Vec::new(),
+        };
+        out.report(&results, &manifest, shown)?;
     }
-    if bill {
-        bill_again(run, &mut found)?;
-        (all, _) = samples(run, &found)?;
+    Ok(results)
+}
+
+fn opened(dir: &Path, prices: Option<&Catalogue>) -> Result<Run, RebuildError> {
+    let mut run = Run::read(dir)?;
+    if let Some(catalogue) = prices {
+        price_again(&mut run.manifest, catalogue);
     }
-    Ok((all, found, warnings))
+    Ok(run)
 }
 
 fn price_again(manifest: &mut Manifest, catalogue: &Catalogue) {
@@ -136,99 +164,41 @@ fn price_again(manifest: &mut Manifest, catalogue: &Catalogue) {
     }
 }
 
-/// Bills every request by the manifest's prices.
-fn bill_again(run: &Run, found: &mut [BoundRecord]) -> Result<(), ReadError> {
-    let places: HashMap<_, _> = found
-        .iter()
-        .enumerate()
-        .map(|(at, bound)| (bound.key(), at))
-        .collect();
-    let mut costs = vec![None; found.len()];
-    for record in run.requests()? {
-        let record = record?;
-        let price = run
-            .manifest
-            .target(&record.target)
-            .and_then(|target| target.price.as_ref());
-        if let (Some(price), Some(&at)) = (price, places.get(&record.key())) {
-            costs[at] = bill(price, &record.usage);
-        }
-    }
-    drop(places);
-    for (bound, cost) in found.iter_mut().zip(costs) {
-        bound.cost = cost;
-    }
-    Ok(())
-}
-
-fn cut_off(name: &str) -> String {
-    format!("the last line of `{name}` was cut off and is left out")
-}
-
-/// What was computed after each cell; computed here where the run was killed
-/// before, as far as that needs no server.
+/// What was computed after each cell. Where something is missing, as of a run
+/// that was killed before, that is computed here as far as it needs no server.
 ///
 /// # Errors
 ///
 /// [`ModelError`] where the manifest names a cache model that is none.
 pub fn computed_bounds(contents: &RunContents) -> Result<Vec<BoundRecord>, ModelError> {
-    if !contents.bounds.is_empty() || contents.requests.is_empty() {
-        return Ok(contents.bounds.clone());
-    }
+    let known: HashSet<_> = contents.bounds.iter().map(BoundRecord::key).collect();
     let sent = contents.requests.iter().chain(&contents.aside);
     let sent: Vec<RequestRecord> = sent.cloned().collect();
-    let mut found = Vec::new();
+    let mut found = contents.bounds.clone();
     for target in &contents.manifest.targets {
+        let lacks =
+            |record: &RequestRecord| record.target == target.name && !known.contains(&record.key());
+        if !contents.requests.iter().any(lacks) {
+            continue;
+        }
         let encoder: Option<SharedEncoder> = target.simulated.then(embedded);
-        found.extend(bounds(&Inputs {
+        let all = bounds(&Inputs {
             target,
             records: &sent,
             spans: &contents.spans,
             encoder: encoder.as_ref(),
-        })?);
+        })?;
+        found.extend(
+            all.into_iter()
+                .filter(|bound| !known.contains(&bound.key())),
+        );
     }
     Ok(found)
 }
 
-/// Reduced records, and whether the last line of their file was cut off.
-fn samples(run: &Run, bounds: &[BoundRecord]) -> Result<(Samples, bool), ReadError> {
-    let by_attempt: HashMap<_, _> = bounds.iter().map(|bound| (bound.key(), bound)).collect();
-    let mut samples = Samples::new(&run.manifest);
-    let mut lines = run.requests()?;
-    for record in lines.by_ref() {
-        let record = record?;
-        samples.add(&record, by_attempt.get(&record.key()).copied());
-    }
-    Ok((samples, lines.torn()))
-}
-
-/// Writes `requests.csv` record by record, and lets `detail` keep what it wants.
-fn requests_csv(
-    dir: &Path,
-    run: &Run,
-    bounds: &[BoundRecord],
-    detail: &mut Detail,
-) -> Result<(), RebuildError> {
-    let mut unreadable = None;
-    let records = run.requests()?.map_while(|record| match record {
-        Ok(record) => {
-            detail.offer(&record);
-            Some(record)
-        }
-        Err(error) => {
-            unreadable = Some(error);
-            None
-        }
-    });
-    Folder(dir).written(files::REQUESTS_CSV, |file| {
-        write_requests(file, records, bounds)
-    })?;
-    unreadable.map_or(Ok(()), |error| Err(error.into()))
-}
-
 /// The folder that files are written to, each beside its place first and then
 /// moved there.
-struct Folder<'a>(&'a Path);
+pub(super) struct Folder<'a>(pub(super) &'a Path);
 
 impl Folder<'_> {
     fn failed(&self, name: &str, source: io::Error) -> WriteError {
@@ -239,7 +209,7 @@ impl Folder<'_> {
         self.written(name, |file| file.write_all(bytes))
     }
 
-    fn written(
+    pub(super) fn written(
         &self,
         name: &str,
         write: impl FnOnce(&mut BufWriter<fs::File>) -> io::Result<()>,
@@ -247,12 +217,34 @@ impl Folder<'_> {
         let path = self.0.join(name);
         let draft = self.0.join(format!("{name}.new"));
         let done = || -> io::Result<()> {
-            let mut file = BufWriter::new(fs::File::create(&draft)?);
+            let mut file = BufWriter::with_capacity(1 << 16, fs::File::create(&draft)?);
             write(&mut file)?;
             file.flush()?;
             fs::rename(&draft, &path)
         };
         done().map_err(|source| self.failed(name, source))
+    }
+
+    /// Writes everything but `requests.csv`; what the page offers to take away
+    /// is added to what it shows.
+    fn report(
+        &self,
+        results: &Results,
+        manifest: &Manifest,
+        mut shown: Shown,
+    ) -> Result<(), RebuildError> {
+        let mut csv = Vec::new();
+        summary_csv(&mut csv, results).map_err(|source| self.failed(files::SUMMARY_CSV, source))?;
+        self.place(files::SUMMARY_CSV, &csv)?;
+        let json = summary_json(results)
+            .map_err(|error| self.failed(files::SUMMARY_JSON, io::Error::from(error)))?;
+        self.place(files::SUMMARY_JSON, json.as_bytes())?;
+        self.charts(&shown.pictures)?;
+        self.place(REPORT_MD, markdown(results).as_bytes())?;
+        shown.downloads = self.downloads()?;
+        let page = html(&page(results, manifest, shown))?;
+        self.place(REPORT_HTML, page.as_bytes())?;
+        Ok(())
     }
 
     /// Writes each picture as SVG and as PNG.

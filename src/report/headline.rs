@@ -3,7 +3,6 @@
 
 use super::words::{count, dollars, mean_tokens, percent};
 use crate::analysis::{Figures, Results, Total, TotalKey};
-use crate::units::Money;
 
 /// Which layout, how many computed tokens, what share, how sure, measured on
 /// what. A sentence for each target, model and load level.
@@ -55,14 +54,7 @@ fn sentence(arena: &[Total], results: &Results) -> String {
             count(requests, "request")
         );
     }
-    let mut ranked: Vec<&Total> = arena
-        .iter()
-        .filter(|total| total.figures.computed_per_conversation.is_some())
-        .collect();
-    ranked.sort_by(|a, b| {
-        let computed = |total: &Total| total.figures.computed_per_conversation.unwrap_or(f64::MAX);
-        computed(a).total_cmp(&computed(b))
-    });
+    let ranked = ranked(arena);
     let partial: Vec<&str> = arena
         .iter()
         .filter(|total| total.figures.counted > 0)
@@ -80,7 +72,7 @@ fn sentence(arena: &[Total], results: &Results) -> String {
         [only] => alone(only),
         [best, .., worst] => compared(best, worst),
     };
-    let missing = requests - sum(|figures| figures.counted);
+    let missing = requests - sum(|figures| figures.counted + figures.set_apart);
     let doubt = if missing > 0 && !ranked.is_empty() {
         format!(
             " Left out: {} of {requests} that failed or had no count.",
@@ -100,59 +92,110 @@ fn sentence(arena: &[Total], results: &Results) -> String {
     format!("{at}{said}{unranked}{doubt}")
 }
 
+/// Configurations with a whole conversation: by its cost where all of them have
+/// one, else by its computed tokens. The least comes first.
+fn ranked(arena: &[Total]) -> Vec<&Total> {
+    let mut ranked: Vec<&Total> = arena
+        .iter()
+        .filter(|total| total.figures.computed_per_conversation.is_some())
+        .collect();
+    let computed = |total: &Total| total.figures.computed_per_conversation.unwrap_or(f64::MAX);
+    ranked.sort_by(|a, b| computed(a).total_cmp(&computed(b)));
+    let priced = |total: &&Total| total.figures.costs.per_conversation.is_some();
+    if ranked.iter().all(priced) {
+        ranked.sort_by_key(|total| total.figures.costs.per_conversation);
+    }
+    ranked
+}
+
 fn alone(total: &Total) -> String {
     let figures = &total.figures;
     let achievable = figures.achievable_share.map_or_else(String::new, |share| {
         format!(", where {} was achievable", percent(Some(share)))
     });
+    let computed = mean_tokens(figures.computed_per_conversation);
+    let name = &total.key.configuration;
+    let lead = match cost(figures) {
+        Some(cost) => {
+            format!("{name} costs {cost} per conversation, leaves {computed} tokens to compute")
+        }
+        None => format!("{name} leaves {computed} tokens to compute per conversation"),
+    };
     format!(
-        "{} leaves {} tokens to compute per conversation{} and reads {} of its prompt tokens from \
-         the cache ({}){achievable}.",
-        total.key.configuration,
-        mean_tokens(figures.computed_per_conversation),
-        cost(figures),
+        "{lead} and reads {} of its prompt tokens from the cache ({}){achievable}.{}",
         percent(figures.cached_share),
         sureness(figures),
+        beside(figures),
     )
 }
 
 fn compared(best: &Total, worst: &Total) -> String {
     let (low, high) = (&best.figures, &worst.figures);
-    if low.computed_per_conversation == high.computed_per_conversation {
+    if low.computed_per_conversation == high.computed_per_conversation
+        && low.costs.per_conversation == high.costs.per_conversation
+    {
+        let costs = cost(low).map_or_else(String::new, |cost| {
+            format!("cost {cost} per conversation and ")
+        });
         return format!(
-            "All configurations leave the same {} tokens to compute per conversation; {} reads {} \
-             of its prompt tokens from the cache ({}).",
+            "All configurations {costs}leave the same {} tokens to compute per conversation; {} \
+             reads {} of its prompt tokens from the cache ({}).",
             mean_tokens(low.computed_per_conversation),
             best.key.configuration,
             percent(low.cached_share),
             sureness(low),
         );
     }
-    format!(
-        "{} leaves the fewest tokens to compute: {} per conversation{}, with {} of its prompt \
-         tokens read from the cache ({}). {} leaves the most: {}{}, with {} read ({}).",
-        best.key.configuration,
-        mean_tokens(low.computed_per_conversation),
-        cost(low),
-        percent(low.cached_share),
-        sureness(low),
-        worst.key.configuration,
-        mean_tokens(high.computed_per_conversation),
-        cost(high),
-        percent(high.cached_share),
-        sureness(high),
-    )
+    let computed = |figures: &Figures| mean_tokens(figures.computed_per_conversation);
+    let read = |figures: &Figures| percent(figures.cached_share);
+    let (first, last) = (&best.key.configuration, &worst.key.configuration);
+    match cost(low).zip(cost(high)) {
+        Some((least, most)) => format!(
+            "{first} costs least: {least} per conversation, with {} tokens to compute and {} of its \
+             prompt tokens read from the cache ({}).{} {last} costs most: {most}, with {} to compute \
+             and {} read ({}).",
+            computed(low),
+            read(low),
+            sureness(low),
+            beside(low),
+            computed(high),
+            read(high),
+            sureness(high),
+        ),
+        None => format!(
+            "{first} leaves the fewest tokens to compute: {} per conversation, with {} of its \
+             prompt tokens read from the cache ({}). {last} leaves the most: {}, with {} read ({}).",
+            computed(low),
+            read(low),
+            sureness(low),
+            computed(high),
+            read(high),
+            sureness(high),
+        ),
+    }
 }
 
-fn cost(figures: &Figures) -> String {
-    let each = figures.cost.map(|cost| {
-        let conversations = i128::from(figures.conversations.max(1));
-        Money(cost.0 / conversations)
-    });
-    match each {
-        Some(each) => format!(" ({})", dollars(Some(each))),
-        None => String::new(),
-    }
+/// What a conversation costs.
+fn cost(figures: &Figures) -> Option<String> {
+    let cost = figures.costs.per_conversation;
+    cost.map(|cost| dollars(Some(cost)))
+}
+
+/// What it would cost without a cache, and with the best possible one.
+fn beside(figures: &Figures) -> String {
+    let costs = &figures.costs;
+    let Some(uncached) = costs.uncached_per_conversation else {
+        return String::new();
+    };
+    let best = costs
+        .best_per_conversation
+        .map_or_else(String::new, |best| {
+            format!(", and {} with all of its bounds read", dollars(Some(best)))
+        });
+    format!(
+        " Without a cache it would cost {}{best}.",
+        dollars(Some(uncached))
+    )
 }
 
 /// The interval of the share, or why there is none.

@@ -2,11 +2,11 @@
 
 use super::headline::headline;
 use super::layouts::layouts;
-use super::notes::notes;
+use super::notes::{LIMITS, notes};
 use super::strip::{Strip, cell, strips};
 use super::table::columns;
 use super::terminal::measured_on;
-use super::words::{difference, signed_tokens, tokens};
+use super::words::{difference, signed_dollars, signed_tokens, tokens};
 use crate::analysis::Results;
 use std::fmt::Write as _;
 
@@ -16,8 +16,13 @@ pub fn markdown(results: &Results) -> String {
     for sentence in headline(results) {
         let _infallible = writeln!(out, "**{}**\n", inline(&sentence));
     }
-    for note in notes(results) {
-        let _infallible = writeln!(out, "> ⚠ {}\n", inline(&note));
+    let notes = notes(results);
+    if !notes.is_empty() {
+        let _infallible = writeln!(out, "## {LIMITS}\n");
+        for note in notes {
+            let _infallible = writeln!(out, "- ⚠ {}", inline(&note));
+        }
+        out.push('\n');
     }
     for target in &results.targets {
         let _infallible = writeln!(out, "{}\n", inline(&measured_on(target, results)));
@@ -54,30 +59,29 @@ fn differences(out: &mut String, results: &Results) {
         return;
     }
     out.push_str("\n## Differences, conversation by conversation\n\n");
-    let head = [
-        "configuration",
-        "against",
-        "pairs",
-        "computed per conversation",
-        "cached share",
-    ];
+    let priced = results
+        .differences
+        .iter()
+        .any(|found| found.cost_usd.is_some());
+    let mut head = vec!["configuration", "against", "pairs"];
+    head.extend(priced.then_some("cost per conversation"));
+    head.extend(["computed per conversation", "cached share"]);
+    let numbers: Vec<bool> = (0..head.len()).map(|column| column > 1).collect();
     let rows = results.differences.iter().map(|found| {
-        vec![
+        let mut row = vec![
             found.candidate.configuration.to_string(),
             found.base.configuration.to_string(),
             found.pairs.to_string(),
-            difference(found.computed, signed_tokens),
-            difference(found.cached_share, |value| {
-                format!("{:+.1} points", value * 100.0)
-            }),
-        ]
+        ];
+        row.extend(priced.then(|| difference(found.cost_usd, signed_dollars)));
+        row.push(difference(found.computed, signed_tokens));
+        row.push(difference(found.cached_share, |value| {
+            format!("{:+.1} points", value * 100.0)
+        }));
+        row
     });
-    table(
-        out,
-        &head.map(str::to_owned),
-        &[false, false, true, true, true],
-        rows,
-    );
+    let head: Vec<String> = head.into_iter().map(str::to_owned).collect();
+    table(out, &head, &numbers, rows);
 }
 
 fn breaks(out: &mut String, results: &Results) {
@@ -158,7 +162,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Text that is no markup: names come from files that a person wrote.
-fn inline(text: &str) -> String {
+pub(super) fn inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -4,11 +4,13 @@
 //! gives the same report; what is not known is an empty cell or `-`, never 0;
 //! what was measured on the embedded server says so in every form.
 
+pub mod compare;
 pub mod csv;
 mod detail;
 mod excerpts;
 mod figures;
 pub mod files;
+pub mod gate;
 pub mod headline;
 pub mod html;
 pub mod json;
@@ -17,6 +19,7 @@ mod ledger;
 pub mod markdown;
 mod notes;
 mod page;
+mod read;
 mod scenes;
 mod strip;
 mod table;
@@ -24,8 +27,10 @@ pub mod terminal;
 pub mod words;
 
 pub use csv::{SUMMARY_COLUMNS, summary_csv};
-pub use files::{CHARTS, REPORT_HTML, REPORT_MD, RebuildError, computed_bounds, rebuild};
-pub use json::summary_json;
+pub use files::{
+    CHARTS, REPORT_HTML, REPORT_MD, RebuildError, computed_bounds, rebuild, side_by_side,
+};
+pub use json::{summary_json, summary_schema};
 pub use markdown::markdown;
 pub use terminal::{Look, terminal};
 

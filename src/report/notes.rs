@@ -1,9 +1,12 @@
 //! What a reader must know before trusting a number.
 
-use super::words::{count, percent, tokens};
-use crate::analysis::Results;
+use super::words::{count, dollars, percent, tokens};
+use crate::analysis::{Evidence, LateCell, Results, Total};
 use crate::record::Ending;
 use crate::units::Share;
+
+/// The heading above them.
+pub(super) const LIMITS: &str = "What limits these numbers";
 
 /// Sentences about the evidence, the most important first; empty where there is
 /// nothing to say.
@@ -28,19 +31,21 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             .map(|(outcome, number)| format!("{outcome} {number}"))
             .collect();
         notes.push(format!(
-            "{} of {} failed: {}",
+            "{} of {} failed ({}): {}",
             found.failed_attempts(),
             count(found.attempts, "attempt"),
+            of(found.failed_attempts(), found.attempts),
             kinds.join(", ")
         ));
     }
-    notes.extend(counts(results));
+    notes.extend(counts(found));
     if !found.contradictory_at.is_empty() {
         let named = found.contradictory_at.join(", ");
         notes.push(format!(
             "counts that cannot be, kept raw in the records: {named}"
         ));
     }
+    notes.extend(ranges(results));
     if found.beyond_lifetime > 0 {
         let (total, read) = found.beyond_lifetime_tokens;
         let share = Share {
@@ -48,14 +53,17 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             whole: total,
         };
         notes.push(format!(
-            "{} after a wait that the cache would not survive, with {} of {} tokens ({}) read from \
-             a cache that was still warm; their bound is 0",
+            "{} ({}) after a wait that the cache would not survive, with {} of {} tokens ({}) read \
+             from a cache that was still warm; their bound is 0, and they are in no share and in no \
+             cost",
             sent(found.beyond_lifetime),
+            of(found.beyond_lifetime, found.answered),
             tokens(Some(read)),
             tokens(Some(total)),
             percent(share.fraction()),
         ));
     }
+    notes.extend(late(&found.late_cells));
     if found.asked > 0 {
         notes.push(format!(
             "{} of {} held the words that the scenario expects",
@@ -67,56 +75,118 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
+/// Between what bills lie where counts are missing.
+fn ranges(results: &Results) -> Option<String> {
+    let range = |total: &Total| {
+        let costs = &total.figures.costs;
+        let (least, most) = costs.least.zip(costs.most)?;
+        let name = &total.key.configuration;
+        let (least, most) = (dollars(Some(least)), dollars(Some(most)));
+        Some(format!("{name} {least} to {most}"))
+    };
+    let ranges: Vec<String> = results.totals.iter().filter_map(range).collect();
+    (!ranges.is_empty()).then(|| {
+        let ranges = ranges.join(", ");
+        format!("some answers have no count, so that all answers together cost: {ranges}")
+    })
+}
+
+/// At most so many late cells are named.
+const NAMED: usize = 3;
+
+fn late(cells: &[LateCell]) -> Option<String> {
+    let worst = cells.iter().map(|cell| cell.late_p99).max()?;
+    let mut names: Vec<String> = cells
+        .iter()
+        .take(NAMED)
+        .map(|LateCell { cell, .. }| {
+            format!("{}/{} {}", cell.scenario, cell.configuration, cell.load)
+        })
+        .collect();
+    if cells.len() > NAMED {
+        names.push(format!("{} more", cells.len() - NAMED));
+    }
+    Some(format!(
+        "{} late: the client itself sent up to {worst} after a request was due (p99), more than 1 % \
+         of the median time to first token or more than 1 ms: {}",
+        count(cells.len() as u64, "cell"),
+        names.join(", ")
+    ))
+}
+
 fn sent(number: u64) -> String {
     let was = if number == 1 { "was" } else { "were" };
     format!("{} {was} sent", count(number, "request"))
 }
 
-fn counts(results: &Results) -> impl Iterator<Item = String> {
-    let found = &results.evidence;
+/// A part of all, as percent.
+fn of(part: u64, all: u64) -> String {
+    let share = (all > 0).then(|| part as f64 / all as f64);
+    percent(share)
+}
+
+fn counts(found: &Evidence) -> impl Iterator<Item = String> {
+    let (answered, sent) = (found.answered, found.attempts);
     let cases = [
         (
             found.absent,
+            answered,
             "without any count of cached tokens (absent, which is not 0): left out of shares",
         ),
         (
             found.contradictory,
+            answered,
             "with a count that cannot be: left out of shares",
         ),
         (
             found.unreliable,
+            answered,
             "with a count that is known to be wrong on this route: left out of shares",
         ),
         (
             found.contaminated,
-            "that began a conversation on a cache that was not empty (contaminated): the whole \
-             conversation is left out of shares",
+            answered,
+            "of a conversation that began on a cache that was not empty (contaminated): the whole \
+             conversation is left out of shares, and of every number per conversation",
         ),
         (
             found.above_bound,
+            answered,
             "with a count above its bound: another tokenizer, another client or another cache",
         ),
         (
             found.off_step,
+            answered,
             "with a count that is no multiple of the cache's step",
         ),
         (
+            found.evicted,
+            answered,
+            "that read less than their conversation had just read, though the cache could still \
+             hold as much: evicted, or answered by another server",
+        ),
+        (
             found.without_bound,
+            answered,
             "without a bound: no achievable share where one is among them",
         ),
         (
             found.after_failure,
+            sent,
             "that came after a failed turn of the same conversation",
         ),
         (
             found.idle_cut,
+            sent,
             "behind a rest that was cut short: the scenario's time has passed, the server's has not",
         ),
-        (found.retried, "sent again after a failure"),
-        (found.late, "sent more than 10 ms late"),
+        (found.retried, sent, "sent again after a failure"),
+        (found.late, sent, "sent more than 10 ms late"),
     ];
     cases
         .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, what)| format!("{} {what}", count(number, "request")))
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, all, what)| {
+            format!("{} ({}) {what}", count(number, "request"), of(number, all))
+        })
 }

@@ -40,6 +40,16 @@ pub(super) fn columns(results: &Results) -> Vec<Column> {
         column("requests", 5, &|total| grouped(total.figures.requests)),
         column("prompt\ntokens", 6, &|total| tokens(total.figures.total)),
         column("read", 7, &|total| tokens(total.figures.read)),
+    ]);
+    if totals.iter().any(|total| total.figures.cost.is_some()) {
+        columns.push(column("cost per\nconversation", 1, &|total| {
+            dollars(total.figures.costs.per_conversation)
+        }));
+    }
+    columns.extend([
+        column("computed per\nconversation", 0, &|total| {
+            mean_tokens(total.figures.computed_per_conversation)
+        }),
         column("cached\nshare", 0, &share),
         column("achiev-\nable", 2, &|total| {
             percent(total.figures.achievable_share)
@@ -47,14 +57,8 @@ pub(super) fn columns(results: &Results) -> Vec<Column> {
         column("effi-\nciency", 4, &|total| {
             percent(total.figures.efficiency)
         }),
-        column("computed per\nconversation", 0, &|total| {
-            mean_tokens(total.figures.computed_per_conversation)
-        }),
         column("TTFT\np50", 1, &|total| latency(total.figures.ttft.p50_us)),
     ]);
-    if totals.iter().any(|total| total.figures.cost.is_some()) {
-        columns.push(column("cost", 1, &|total| dollars(total.figures.cost)));
-    }
     columns.push(column("breaks", 3, &|total| {
         grouped(breaks(results, total).map(|found| found.breaks).sum())
     }));

@@ -5,10 +5,10 @@
 
 use super::headline::headline;
 use super::layouts::layouts;
-use super::notes::notes;
+use super::notes::{LIMITS, notes};
 use super::strip::{SCENARIOS, strips, text};
 use super::table::{Column, columns};
-use super::words::{count, difference, signed_tokens, wrapped};
+use super::words::{count, difference, signed_dollars, signed_tokens, wrapped};
 use crate::analysis::{Difference, Results, TargetNote};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use std::fmt::Write as _;
@@ -42,7 +42,11 @@ pub fn terminal(results: &Results, look: Look) -> String {
         out.push('\n');
     }
     out.push('\n');
-    for note in notes(results) {
+    let notes = notes(results);
+    if !notes.is_empty() {
+        let _infallible = writeln!(out, "{LIMITS}:");
+    }
+    for note in notes {
         out.push_str(&wrapped(&format!("! {note}"), width, "  "));
         out.push('\n');
     }
@@ -118,8 +122,11 @@ fn differences(results: &Results) -> Vec<String> {
     }
     let line = |found: &Difference| {
         let (name, base) = (&found.candidate.configuration, &found.base.configuration);
+        let cost = found.cost_usd.map_or_else(String::new, |cost| {
+            format!("{} of cost, ", difference(Some(cost), signed_dollars))
+        });
         format!(
-            "{name} against {base}: {} computed tokens per conversation, {} points of cached share \
+            "{name} against {base}, a conversation: {cost}{} computed tokens, {} points of cached share \
              ({} pairs, 95 % intervals)",
             difference(found.computed, signed_tokens),
             difference(found.cached_share, |value| format!("{:+.1}", value * 100.0)),

@@ -27,19 +27,19 @@ fn a_run_is_understood_at_once() {
     Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k,
       2026-11-30, 6 conversations.
 
-    configuration        cached  achiev-    effi-  computed per     TTFT  breaks  main break
-                          share     able   ciency  conversation      p50
+    configuration  computed per        cached  achiev-    effi-     TTFT  breaks  main break
+                   conversation         share     able   ciency      p50
     ─────────────────────────────────────────────────────────────────────────────────────────────
-    dev                  19.0 %   19.0 %  100.0 %         4,898  72.5 ms       2  artifacts on
-                   [18.6, 19.5]
-    layered              28.4 %   28.4 %  100.0 %         4,474  72.5 ms       2  L2
-                   [27.8, 29.1]                                                   (library grew)
-    append-only          36.0 %   36.2 %   99.3 %         3,874  72.5 ms       0  -
-                   [35.1, 36.9]
+    dev                   4,898        19.0 %   19.0 %  100.0 %  72.5 ms       2  artifacts on
+                                 [18.6, 19.5]
+    layered               4,474        28.4 %   28.4 %  100.0 %  72.5 ms       2  L2
+                                 [27.8, 29.1]                                     (library grew)
+    append-only           3,874        36.0 %   36.2 %   99.3 %  72.5 ms       0  -
+                                 [35.1, 36.9]
 
-    layered against dev: -424 [-424, -424] computed tokens per conversation, +9.4 [+9.2, +9.6] points of
+    layered against dev, a conversation: -424 [-424, -424] computed tokens, +9.4 [+9.2, +9.6] points of
         cached share (2 pairs, 95 % intervals)
-    append-only against dev: -1,024 [-1,024, -1,024] computed tokens per conversation, +16.9 [+16.5,
+    append-only against dev, a conversation: -1,024 [-1,024, -1,024] computed tokens, +16.9 [+16.5,
         +17.4] points of cached share (2 pairs, 95 % intervals)
 
     append-only tells the model every fact of the sources in every request. dev and layered may lack
@@ -101,10 +101,10 @@ fn one_request_is_reported_as_what_it_is() {
     Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k,
       2026-11-30, 1 conversation.
 
-    configuration  requests  cached  achiev-   effi-  computed per     TTFT  breaks  main break
-                              share     able  ciency  conversation      p50
+    configuration  requests  computed per  cached  achiev-   effi-     TTFT  breaks  main break
+                             conversation   share     able  ciency      p50
     ────────────────────────────────────────────────────────────────────────────────────────────
-    dev                   1   0.0 %    0.0 %       -         1,000  70.0 ms       0  -
+    dev                   1         1,000   0.0 %    0.0 %       -  70.0 ms       0  -
 
     append-only tells the model every fact of the sources in every request. dev and layered may lack
         what was retrieved for an earlier message (as found over the scenarios that come with the
@@ -130,10 +130,10 @@ fn a_run_without_an_answer_says_so() {
         "{text}"
     );
     assert!(
-        text.contains("! 18 of 18 attempts failed: connect 18"),
+        text.contains("! 18 of 18 attempts failed (100.0 %): connect 18"),
         "{text}"
     );
-    assert!(!text.contains("0.0 %"), "{text}");
+    assert!(!text.contains(" 0.0 %"), "{text}");
 }
 
 #[test]
@@ -145,8 +145,11 @@ fn a_run_without_counts_says_so() {
     }
     let text = shown(&results(&(records, bounds)));
     assert!(text.starts_with("No share can be given"), "{text}");
-    assert!(text.contains("18 requests without any count"), "{text}");
-    assert!(!text.contains("0.0 %"), "{text}");
+    assert!(
+        text.contains("18 requests (100.0 %) without any count"),
+        "{text}"
+    );
+    assert!(!text.contains(" 0.0 %"), "{text}");
 }
 
 #[test]
@@ -170,8 +173,8 @@ fn what_was_left_out_is_said() {
     for part in [
         "Left out: 2 requests of 18",
         "! the run was interrupted",
-        "! 1 of 18 attempts failed: http_429 1",
-        "! 1 request with a count that cannot be",
+        "! 1 of 18 attempts failed (5.6 %): http_429 1",
+        "! 1 request (5.9 %) with a count that cannot be",
         "! counts that cannot be, kept raw in the records: ",
         "! the last line of `requests.jsonl` was cut off",
     ] {
@@ -203,11 +206,11 @@ fn markdown_says_the_same() {
 
     ## Configurations
 
-    | configuration | requests | prompt tokens | read | cached share | achievable | efficiency | computed per conversation | TTFT p50 | breaks | main break |
+    | configuration | requests | prompt tokens | read | computed per conversation | cached share | achievable | efficiency | TTFT p50 | breaks | main break |
     | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
-    | dev | 6 | 12,100 | 2,304 | 19.0 % \[18.6, 19.5\] | 19.0 % | 100.0 % | 4,898 | 72.5 ms | 2 | artifacts on |
-    | layered | 6 | 12,500 | 3,552 | 28.4 % \[27.8, 29.1\] | 28.4 % | 100.0 % | 4,474 | 72.5 ms | 2 | L2 (library grew) |
-    | append-only | 6 | 12,100 | 4,352 | 36.0 % \[35.1, 36.9\] | 36.2 % | 99.3 % | 3,874 | 72.5 ms | 0 | - |
+    | dev | 6 | 12,100 | 2,304 | 4,898 | 19.0 % \[18.6, 19.5\] | 19.0 % | 100.0 % | 72.5 ms | 2 | artifacts on |
+    | layered | 6 | 12,500 | 3,552 | 4,474 | 28.4 % \[27.8, 29.1\] | 28.4 % | 100.0 % | 72.5 ms | 2 | L2 (library grew) |
+    | append-only | 6 | 12,100 | 4,352 | 3,874 | 36.0 % \[35.1, 36.9\] | 36.2 % | 99.3 % | 72.5 ms | 0 | - |
 
     append-only tells the model every fact of the sources in every request. dev and layered may lack what was retrieved for an earlier message (as found over the scenarios that come with the program).
 
@@ -262,10 +265,10 @@ fn the_summary_has_an_empty_cell_for_what_is_not_known() {
     let mut out = Vec::new();
     summary_csv(&mut out, &results(&(records, bounds))).expect("writes");
     insta::assert_snapshot!(String::from_utf8(out).expect("text"), @r"
-    group,scenario,configuration,target,model,load,requests,failed,without_count,total_tokens,read_tokens,cached_share,cached_share_low,cached_share_high,cached_share_after_first,achievable_share,efficiency,computed_tokens,ttft_p50_us,ttft_p90_us,ttft_p99_us,cost_usd,cost_uncached_usd
-    G1,quickstart,dev,here,m,sessions=1,6,0,0,12100,2304,0.19041322314049586,0.18580645161290324,0.1952542372881356,0.2304,0.19041322314049586,1,9796,72500,199500,201750,,
-    G1,quickstart,layered,here,m,sessions=1,6,0,6,,,,,,,,,,72500,147700,149950,,
-    G1,quickstart,append-only,here,m,sessions=1,6,0,0,12100,4352,0.3596694214876033,0.35096774193548386,0.3688135593220339,0.4352,0.3623140495867769,0.9927007299270073,7748,72500,148300,150550,,
+    group,scenario,configuration,target,model,load,requests,failed,without_count,total_tokens,read_tokens,cached_share,cached_share_low,cached_share_high,cached_share_after_first,achievable_share,efficiency,computed_tokens,ttft_p50_us,ttft_p90_us,ttft_p99_us,cost_usd,cost_uncached_usd,cost_best_usd,cost_per_conversation_usd,cost_least_usd,cost_most_usd,computed_per_conversation,set_apart,write_tokens,prompt_reuse_tokens,reply_reuse_tokens,hit_chances,full_hits,breaks,lost_tokens
+    G1,quickstart,dev,here,m,sessions=1,6,0,0,12100,2304,0.19041322314049586,0.18580645161290324,0.1952542372881356,0.2304,0.19041322314049586,1,9796,72500,199500,201750,,,,,,,4898,0,,2304,0,4,4,2,2080
+    G1,quickstart,layered,here,m,sessions=1,6,0,6,,,,,,,,,,72500,147700,149950,,,,,,,,0,,,,0,0,2,1040
+    G1,quickstart,append-only,here,m,sessions=1,6,0,0,12100,4352,0.3596694214876033,0.35096774193548386,0.3688135593220339,0.4352,0.3623140495867769,0.9927007299270073,7748,72500,148300,150550,,,,,,,3874,0,,4352,0,4,2,0,0
     ");
 }
 

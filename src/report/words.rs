@@ -54,20 +54,32 @@ pub fn signed_tokens(value: f64) -> String {
     format!("{sign}{}", grouped(whole(value.abs())))
 }
 
-/// A difference with its 95 % interval, or that one cannot tell: a number from
-/// fewer than two pairs would look like more than it is.
+/// An amount in dollars with its sign: `-$0.00123`.
+pub fn signed_dollars(value: f64) -> String {
+    let sign = if value < 0.0 { '-' } else { '+' };
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a bill is far below the largest amount"
+    )]
+    let amount = Money((value.abs() * 1e12).round() as i128);
+    format!("{sign}{}", dollars(Some(amount)))
+}
+
+/// A difference with its 95 % interval. Where there is none, or it holds 0, no
+/// number: it would look like more than it is.
 pub fn difference(estimate: Option<Estimate>, shown: impl Fn(f64) -> String) -> String {
     let Some(estimate) = estimate else {
         return UNKNOWN.to_owned();
     };
-    match estimate.interval {
-        Some(interval) => format!(
-            "{} [{}, {}]",
-            shown(estimate.difference),
-            shown(interval.low),
-            shown(interval.high)
-        ),
-        None => format!("{} (cannot tell from one pair)", shown(estimate.difference)),
+    let Some(interval) = estimate.interval else {
+        return "cannot tell from one pair".to_owned();
+    };
+    let range = format!("[{}, {}]", shown(interval.low), shown(interval.high));
+    let same = interval.low.abs() + interval.high.abs() <= 0.0;
+    if estimate.is_clear() || same {
+        format!("{} {range}", shown(estimate.difference))
+    } else {
+        format!("cannot tell at this sample size {range}")
     }
 }
 

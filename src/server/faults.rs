@@ -34,6 +34,8 @@ faults! {
     Overloaded = "529";
     /// Breaks the connection off after half of the answer.
     Cut = "cut";
+    /// Resets the connection after half of the answer; then every connection that breaks is reset.
+    Reset = "reset";
     /// Sends an error event after half of the answer and ends.
     StreamError = "stream-error";
     /// Sends the first half and then nothing, with the connection open.
@@ -150,6 +152,11 @@ impl Faults {
     pub(super) fn has(&self, fault: Fault, number: u64) -> bool {
         let mut mine = self.0.iter().filter(|(known, _)| *known == fault);
         mine.any(|(_, every)| number.is_multiple_of(*every))
+    }
+
+    /// Whether `fault` comes at all.
+    pub(super) fn any(&self, fault: Fault) -> bool {
+        self.0.iter().any(|(known, _)| *known == fault)
     }
 
     /// The status with which request `number` is refused, the first given first.

@@ -14,6 +14,7 @@
 
 mod admin;
 mod ask;
+mod canned;
 mod engine;
 mod faults;
 mod options;
@@ -35,6 +36,7 @@ pub use profile::{Habit, PROFILES, Profile, find_profile};
 pub use template::{TEMPLATES, Template};
 
 use axum::serve::ListenerExt as _;
+use canned::Canned;
 use engine::Engine;
 use routes::Shared;
 use std::io;
@@ -51,6 +53,10 @@ pub const SIMULATED: &str = "x-prefixbench-simulated";
 
 /// What stands in `system_fingerprint`.
 pub const FINGERPRINT: &str = "prefixbench-simulated";
+
+/// Field of the usage of a stream: when its first token was handed to the
+/// connection, in microseconds from when the request was there.
+pub const FIRST_TOKEN: &str = "simulated_first_token_us";
 
 /// How long a shutdown waits for connections that it has told to end.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -79,13 +85,28 @@ impl Server {
     pub async fn start(options: Options) -> io::Result<Handle> {
         let listener = TcpListener::bind(options.addr).await?;
         let address = listener.local_addr()?;
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        if let Some(tokens) = options.canned {
+            let delay = options.speed.overhead;
+            let canned = Canned::new(&options.model, tokens, delay, options.faults.clone());
+            tasks.spawn(canned.serve(listener, stop.clone(), tasks.clone()));
+            return Ok(Handle {
+                address,
+                engine: Arc::new(Engine::new(&options)),
+                stop,
+                tasks,
+            });
+        }
         // Without this a small event waits for the acknowledgement of the last.
-        let listener = listener.tap_io(|connection| {
+        let resets = options.faults.any(Fault::Reset);
+        let listener = listener.tap_io(move |connection| {
+            if resets && let Err(error) = connection.set_zero_linger() {
+                tracing::warn!(%error, "connections end without a reset");
+            }
             if let Err(error) = connection.set_nodelay(true) {
                 tracing::debug!(%error, "small writes may be held back");
             }
         });
-        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let engine = Arc::new(Engine::new(&options));
         let warm = Arc::clone(&engine);
         tasks.spawn_blocking(move || warm.warm_up());

@@ -100,6 +100,12 @@ pub struct Options {
     /// How long after an answer its entries can be read. Engines that share what is
     /// being computed share it at once all the same.
     pub visible_after: Duration,
+    /// Whether the usage of a chat stream tells when its first token was sent, as
+    /// [`FIRST_TOKEN`](super::FIRST_TOKEN).
+    pub stamps: bool,
+    /// Answer every chat request with the same stream of so many tokens, in one
+    /// write, after the overhead of `speed`; nothing else holds then.
+    pub canned: Option<u32>,
 }
 
 impl Default for Options {
@@ -121,6 +127,8 @@ impl Default for Options {
             reply_tokens: 256,
             template: Template::Plain,
             visible_after: Duration::ZERO,
+            stamps: false,
+            canned: None,
         }
     }
 }

@@ -90,7 +90,8 @@ async fn in_one_piece(
         shared.stop.cancelled().await;
     }
     job.ticket.finish();
-    json_response(answer.whole().to_string(), has(Fault::Cut))
+    let breaks = has(Fault::Cut) || has(Fault::Reset);
+    json_response(answer.whole().to_string(), breaks)
 }
 
 /// A JSON body; with `cut`, half of it and then a broken connection.
@@ -142,6 +143,7 @@ fn answer(shared: &Shared, dialect: Dialect, ask: &Ask, job: &Job, number: u64) 
         usage_on_finish: has(Fault::UsageOnFinish),
         done: !has(Fault::NoDone),
         role_gap: has(Fault::RoleGap),
+        stamps: shared.stamps,
     }
 }
 
@@ -158,12 +160,13 @@ fn sending(shared: &Shared, answer: &Answer, job: Job, number: u64, arrived: Ins
         frames.insert(middle, Frame::new(due, "x".repeat(LONG_LINE)));
     }
     let mut ending = Ending::Clean;
-    if has(Fault::Cut) || has(Fault::Hang) || has(Fault::StreamError) {
+    let breaks = has(Fault::Cut) || has(Fault::Reset);
+    if breaks || has(Fault::Hang) || has(Fault::StreamError) {
         frames.truncate(frames.len() / 2);
         let due = frames.back().map_or(Due::Start, |frame| frame.due);
         if has(Fault::StreamError) {
             frames.push_back(answer.failure(due));
-        } else if has(Fault::Cut) {
+        } else if breaks {
             ending = Ending::Cut;
         } else {
             ending = Ending::Hang;
@@ -185,5 +188,6 @@ fn sending(shared: &Shared, answer: &Answer, job: Job, number: u64, arrived: Ins
         ending,
         stop: shared.stop.clone(),
         rest: None,
+        first: None,
     }
 }

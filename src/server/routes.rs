@@ -36,6 +36,7 @@ pub(super) struct Shared {
     strict_model: bool,
     api_key: Option<String>,
     pub(super) faults: Faults,
+    pub(super) stamps: bool,
     requests_per_minute: Option<u32>,
     /// When the requests of the last minute were let in, oldest first.
     recent_ms: Mutex<VecDeque<i64>>,
@@ -60,6 +61,7 @@ impl Shared {
             strict_model: options.strict_model,
             api_key: options.api_key,
             faults: options.faults,
+            stamps: options.stamps,
             requests_per_minute: options.requests_per_minute,
             recent_ms: Mutex::default(),
             count: AtomicU64::new(0),

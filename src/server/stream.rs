@@ -63,6 +63,8 @@ pub(super) struct Sending {
     pub(super) stop: CancellationToken,
     /// Second half of a write that was split.
     pub(super) rest: Option<Bytes>,
+    /// When the first token was sent.
+    pub(super) first: Option<Instant>,
 }
 
 /// When the token of `index` is there, counted from the arrival.
@@ -129,11 +131,19 @@ impl Sending {
             }
             match frame.due {
                 Due::Start => {}
-                Due::Token(index) => self.ticket.generated(index + 1),
+                Due::Token(index) => {
+                    self.first.get_or_insert(now);
+                    self.ticket.generated(index + 1);
+                }
                 Due::End => self.ticket.finish(),
             }
-            self.style.write(frame, &mut text);
-            self.frames.pop_front();
+            let Some(mut frame) = self.frames.pop_front() else {
+                break;
+            };
+            if frame.stamped {
+                frame.stamp(self.first.unwrap_or(now) - self.arrived);
+            }
+            self.style.write(&frame, &mut text);
         }
         let mut bytes = Bytes::from(text);
         if self.style.split {
@@ -164,6 +174,7 @@ mod tests {
             due: Due::End,
             event: Some("ping"),
             data: "{}".to_owned(),
+            stamped: false,
         };
         let write = |style: Style| {
             let mut out = String::new();

@@ -5,6 +5,7 @@ use super::fault::{self, Fault, Phase};
 use super::headers;
 use super::outgoing::Outgoing;
 use super::receive::Received;
+use super::room::{Held, Room};
 use super::settings::{ClientError, Settings};
 use crate::record::Outcome;
 use crate::units::Micros;
@@ -20,6 +21,7 @@ pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) settings: Settings,
     pub(super) epoch: Instant,
+    room: Room,
 }
 
 impl fmt::Debug for Client {
@@ -57,6 +59,7 @@ impl Client {
             http,
             settings: settings.clone(),
             epoch,
+            room: Room::default(),
         })
     }
 
@@ -65,15 +68,24 @@ impl Client {
         Micros::from(self.epoch.elapsed())
     }
 
+    /// Waits until a body of so many bytes may be written. At once, but where very
+    /// many long ones are on their way.
+    pub async fn room(&self, bytes: usize) -> Held {
+        self.room.take(bytes).await
+    }
+
     /// Sends one attempt and reads its answer to the end, to a limit, or until
     /// `cancel`. Never fails: what went wrong is the exchange's outcome.
-    pub async fn send(&self, outgoing: Outgoing, cancel: &CancellationToken) -> Exchange {
+    ///
+    /// The body is let go of as soon as the connection has it.
+    pub async fn send(&self, mut outgoing: Outgoing, cancel: &CancellationToken) -> Exchange {
+        let body = std::mem::take(&mut outgoing.body);
         let mut received = Received::default();
         let limit = self.settings.total;
         let fault = tokio::select! {
             biased;
             () = cancel.cancelled() => Some(aborted()),
-            ended = timeout(limit, self.receive(&outgoing, &mut received)) => {
+            ended = timeout(limit, self.receive(&outgoing, body, &mut received)) => {
                 ended.unwrap_or_else(|_late| Some(fault::timeout(Phase::Total, limit)))
             }
         };

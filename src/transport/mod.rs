@@ -16,6 +16,7 @@ mod fault;
 mod headers;
 mod outgoing;
 mod receive;
+mod room;
 mod settings;
 mod stamped;
 
@@ -23,4 +24,5 @@ pub use call::{CallError, Reply};
 pub use client::Client;
 pub use exchange::Exchange;
 pub use outgoing::{Header, Outgoing};
+pub use room::Held;
 pub use settings::{ClientError, ProxyUrl, Settings};

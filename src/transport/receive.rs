@@ -6,6 +6,7 @@ use super::headers::{recorded, secrets, shown};
 use super::outgoing::{Header, Outgoing};
 use super::stamped::{Handover, Stamped};
 use crate::record::Outcome;
+use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Body, Request, RequestBuilder, Response};
 use tokio::time::{Instant, timeout};
@@ -35,10 +36,11 @@ impl Client {
     pub(super) async fn receive(
         &self,
         outgoing: &Outgoing,
+        body: Bytes,
         received: &mut Received,
     ) -> Option<Fault> {
         let url = &outgoing.url;
-        let request = match self.request(outgoing, &received.handover) {
+        let request = match self.request(outgoing, body, &received.handover) {
             Ok(request) => request,
             Err(error) => return Some(fault::broken(&error, Phase::Headers, url)),
         };
@@ -114,8 +116,13 @@ impl Client {
         None
     }
 
-    fn request(&self, outgoing: &Outgoing, handover: &Handover) -> reqwest::Result<Request> {
-        let body = Stamped::new(outgoing.body.clone(), handover.clone());
+    fn request(
+        &self,
+        outgoing: &Outgoing,
+        body: Bytes,
+        handover: &Handover,
+    ) -> reqwest::Result<Request> {
+        let body = Stamped::new(body, handover.clone());
         let builder = self
             .http
             .post(&outgoing.url)

@@ -183,3 +183,47 @@ fn a_setting_from_the_environment_that_does_not_parse_is_named() {
     let ended = Ended::of(program.output());
     ended.ended_with(2, &["`PREFIXBENCH_TIMEOUT` is `0`"]);
 }
+
+#[test]
+fn a_file_in_which_nothing_is_a_response_is_told_with_what_would_read_it() {
+    let folder = Folder::new();
+    let message = r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}"#;
+    let cases = [
+        (
+            "page",
+            "<html>502</html>",
+            "nothing in `page` is a response",
+        ),
+        ("empty", "", "nothing in `empty` is a response"),
+        (
+            "other",
+            "{\"hello\": [1]}",
+            "nothing in `other` is a response",
+        ),
+        ("message", message, "--dialect anthropic"),
+    ];
+    for (name, text, said) in cases {
+        folder.write(name, text);
+        let ended = folder.run(&["decode", name]);
+        ended.ended_with(2, &[said]);
+        assert!(
+            ended.out.starts_with("{\"dialect\":\"openai-chat\""),
+            "{}",
+            ended.out
+        );
+    }
+    folder.write("failed", r#"{"error": {"message": "no such model"}}"#);
+    folder.run(&["decode", "failed"]).ended_with(0, &[]);
+    folder
+        .run(&["decode", "--dialect", "anthropic", "message"])
+        .ended_with(0, &[]);
+}
+
+#[test]
+fn an_answer_of_no_tokens_is_not_asked_for() {
+    let folder = Folder::with_small();
+    for command in ["render", "predict", "explain", "gate", "run"] {
+        let ended = folder.run(&[command, "small.yaml", "--max-tokens", "0"]);
+        ended.ended_with(2, &["0 is not in 1.."]);
+    }
+}

@@ -5,6 +5,7 @@
     reason = "a file, a process or a line that is not there is a failed test"
 )]
 
+mod after;
 mod faults;
 mod folder;
 mod input;

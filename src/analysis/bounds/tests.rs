@@ -4,7 +4,7 @@ use super::*;
 use crate::analysis::testing::{Said, record, store};
 use crate::chat::Role::{Assistant, System, User};
 use crate::chat::{Text, UsageOrigin};
-use crate::record::EventLabel;
+use crate::record::{EventLabel, IDLE_CUT};
 use crate::tokens::{EncodeError, EncodedPrompt, PromptEncoder, TemplateMessage};
 
 /// `<` role text `>` for each message and `<a` behind, a token a character.
@@ -216,6 +216,53 @@ fn what_was_refused_leaves_nothing_and_what_was_cut_may() {
         let found = play(&target("blocks:1"), &records, &spans);
         assert_eq!(pair(&found[1]).0, Some(eligible), "{outcome:?}");
     }
+}
+
+#[test]
+fn what_a_server_had_no_room_for_leaves_nothing() {
+    let said = conversation();
+    let spans = store(&said);
+    for (status, begun, eligible) in [
+        (503, false, 0),
+        (529, false, 0),
+        (503, true, 14),
+        (500, false, 14),
+        (502, false, 14),
+    ] {
+        let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+        records[0].outcome = Outcome::Http5xx;
+        records[0].status = Some(status);
+        records[0].stamps.first_event_us = begun.then_some(Micros(1_100_000));
+        let found = play(&target("blocks:1"), &records, &spans);
+        assert_eq!(
+            pair(&found[1]).0,
+            Some(eligible),
+            "{status}, begun: {begun}"
+        );
+    }
+}
+
+#[test]
+fn a_prompt_that_was_cached_and_is_read_no_more_was_evicted() {
+    let said = conversation();
+    let third = said[1].clone();
+    let said = [said[0].clone(), said[1].clone(), third];
+    let spans = store(&said);
+    let with = |reads: [u64; 3]| {
+        let mut records: Vec<_> = (1..)
+            .zip(&said)
+            .map(|(turn, said)| sent(said, turn))
+            .collect();
+        for (record, read) in records.iter_mut().zip(reads) {
+            record.usage.read = Some(Tokens(read));
+        }
+        let found = play(&target("blocks:1"), &records, &spans);
+        let evicted = |bound: &BoundRecord| bound.flags.iter().any(|flag| &**flag == "evicted");
+        found.iter().map(evicted).collect::<Vec<_>>()
+    };
+    assert_eq!(with([0, 14, 0]), [false, false, true]);
+    assert_eq!(with([0, 14, 13]), [false, false, false], "within a block");
+    assert_eq!(with([0, 0, 0]), [false, false, false], "never cached");
 }
 
 #[test]
@@ -495,6 +542,52 @@ fn a_retry_keeps_the_break_of_its_request() {
     assert_eq!(found[2].broke, found[1].broke);
 }
 
+#[test]
+fn what_was_set_aside_is_in_the_cache_and_has_no_bound_of_its_own() {
+    let said = conversation()[0].clone();
+    let mut primed = sent(&said, 1);
+    primed.flags.push(Arc::from("warm_up"));
+    let mut measured = sent(&said, 2);
+    measured.turn = 1;
+    let alone = play(
+        &target("blocks:4"),
+        &[measured.clone()],
+        &store(&[said.clone()]),
+    );
+    assert_eq!(alone[0].bound, Some(Tokens(0)));
+    let records = [primed, measured];
+    let found = play(&target("blocks:4"), &records, &store(&[said]));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].bound > Some(Tokens(0)), "{:?}", found[0].bound);
+}
+
+#[test]
+fn nothing_outlives_the_epoch_of_its_cache() {
+    let said = conversation()[0].clone();
+    let (first, mut second) = (sent(&said, 1), sent(&said, 2));
+    let bound = |records: &[RequestRecord]| {
+        let found = play(&target("blocks:4"), records, &store(&[said.clone()]));
+        (found[1].bound, found[1].eligible)
+    };
+    assert!(bound(&[first.clone(), second.clone()]).0 > Some(Tokens(0)));
+    second.epoch = 1;
+    let nothing = Some(Tokens(0));
+    assert_eq!(bound(&[first, second]), (nothing, nothing));
+}
+
+#[test]
+fn a_prompt_that_is_not_known_hides_nothing_where_it_was_refused() {
+    let said = conversation()[0].clone();
+    let (mut first, second) = (sent(&said, 1), sent(&said, 2));
+    first.prompt[0].spans[0].sha256 = Text::from("not kept").digest();
+    let bound = |records: &[RequestRecord]| {
+        play(&target("blocks:4"), records, &store(&[said.clone()]))[1].bound
+    };
+    assert_eq!(bound(&[first.clone(), second.clone()]), None);
+    first.outcome = Outcome::Http429;
+    assert_eq!(bound(&[first, second]), Some(Tokens(0)));
+}
+
 /// A record whose server counted so many tokens, read and wrote so many.
 fn counted(said: &[Said], turn: u32, counts: (u64, u64, u64)) -> RequestRecord {
     let mut record = sent(said, turn);
@@ -590,50 +683,4 @@ fn a_count_that_is_not_there_bounds_nothing() {
     records[1].scenario_ms = records[0].scenario_ms;
     records[0].usage.origin = UsageOrigin::Absent;
     assert_eq!(bound(&records), None);
-}
-
-#[test]
-fn what_was_set_aside_is_in_the_cache_and_has_no_bound_of_its_own() {
-    let said = conversation()[0].clone();
-    let mut primed = sent(&said, 1);
-    primed.flags.push(Arc::from("warm_up"));
-    let mut measured = sent(&said, 2);
-    measured.turn = 1;
-    let alone = play(
-        &target("blocks:4"),
-        &[measured.clone()],
-        &store(&[said.clone()]),
-    );
-    assert_eq!(alone[0].bound, Some(Tokens(0)));
-    let records = [primed, measured];
-    let found = play(&target("blocks:4"), &records, &store(&[said]));
-    assert_eq!(found.len(), 1);
-    assert!(found[0].bound > Some(Tokens(0)), "{:?}", found[0].bound);
-}
-
-#[test]
-fn nothing_outlives_the_epoch_of_its_cache() {
-    let said = conversation()[0].clone();
-    let (first, mut second) = (sent(&said, 1), sent(&said, 2));
-    let bound = |records: &[RequestRecord]| {
-        let found = play(&target("blocks:4"), records, &store(&[said.clone()]));
-        (found[1].bound, found[1].eligible)
-    };
-    assert!(bound(&[first.clone(), second.clone()]).0 > Some(Tokens(0)));
-    second.epoch = 1;
-    let nothing = Some(Tokens(0));
-    assert_eq!(bound(&[first, second]), (nothing, nothing));
-}
-
-#[test]
-fn a_prompt_that_is_not_known_hides_nothing_where_it_was_refused() {
-    let said = conversation()[0].clone();
-    let (mut first, second) = (sent(&said, 1), sent(&said, 2));
-    first.prompt[0].spans[0].sha256 = Text::from("not kept").digest();
-    let bound = |records: &[RequestRecord]| {
-        play(&target("blocks:4"), records, &store(&[said.clone()]))[1].bound
-    };
-    assert_eq!(bound(&[first.clone(), second.clone()]), None);
-    first.outcome = Outcome::Http429;
-    assert_eq!(bound(&[first, second]), Some(Tokens(0)));
 }

@@ -25,9 +25,18 @@ pub struct RuleError {
 
 /// Rules that cannot be read.
 #[derive(Debug, Error, Diagnostic)]
-#[error("{} rules cannot be read", errors.len())]
+#[error("{}", self.said())]
 pub struct RulesError {
     /// Each of them.
     #[related]
     pub errors: Vec<RuleError>,
+}
+
+impl RulesError {
+    fn said(&self) -> String {
+        match self.errors.len() {
+            1 => "a rule cannot be read".to_owned(),
+            many => format!("{many} rules cannot be read"),
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use super::metrics::Metric;
 use crate::record::Manifest;
+use crate::tokens::embedded;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Cache model, tokenizer and the like, and the scenarios' hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +46,11 @@ impl From<&Manifest> for Facts {
             fact("dialect", Some(&target.dialect));
             fact("model", Some(&target.model));
             fact("cache model", target.cache_model.as_deref());
-            fact("tokenizer", target.tokenizer.as_deref());
+            let embedded = target.simulated.then(|| embedded().name().to_owned());
+            fact(
+                "tokenizer",
+                target.tokenizer.as_deref().or(embedded.as_deref()),
+            );
             fact("lifetime", lifetime.as_deref());
             fact(
                 "simulated",
@@ -67,30 +72,8 @@ impl From<&Manifest> for Facts {
 impl Facts {
     /// What is not alike in `base`: lowercase sentences without a full stop.
     pub fn differences(&self, base: &Self) -> Vec<String> {
-        let mut said = Vec::new();
-        for (name, (own, other)) in self.pairs(base) {
-            let keys = own
-                .keys()
-                .chain(other.keys().filter(|key| !own.contains_key(*key)));
-            for key in keys {
-                let (own, other) = (own.get(key), other.get(key));
-                if own != other {
-                    let known =
-                        |value: Option<&String>| value.map_or("unknown", String::as_str).to_owned();
-                    let (own, other) = (known(own), known(other));
-                    said.push(format!(
-                        "the {key} of target `{name}` was {other} in the baseline, and is {own}"
-                    ));
-                }
-            }
-        }
-        let mut changed: Vec<&str> = Vec::new();
-        for (name, hash) in &self.scenarios {
-            if base.scenarios.get(name).is_some_and(|other| other != hash) {
-                changed.push(name);
-            }
-        }
-        match changed.as_slice() {
+        let mut said = self.target_differences(base, "the baseline");
+        match self.changed_scenarios(base).as_slice() {
             [] => {}
             [one] => said.push(format!("scenario `{one}` has changed since the baseline")),
             many => said.push(format!(
@@ -102,26 +85,64 @@ impl Facts {
         said
     }
 
-    /// Why a figure cannot be compared with that of `base`.
-    pub(super) fn forbids(&self, base: &Self, metric: &Metric, predicted: bool) -> Option<String> {
-        let from_bounds =
-            FROM_BOUNDS.contains(&metric.name) || predicted && metric.name.starts_with("computed");
-        if !from_bounds {
-            return None;
+    /// What is not alike of the targets. What only one side knows counts where
+    /// bounds are computed with it.
+    pub fn target_differences(&self, base: &Self, name_of_base: &str) -> Vec<String> {
+        let mut said = Vec::new();
+        for (name, (own, other)) in self.pairs(base) {
+            let keys: BTreeSet<&String> = own.keys().chain(other.keys()).collect();
+            for key in keys {
+                let (own, other) = (own.get(key), other.get(key));
+                let told = own.is_some() && other.is_some() || BOUNDS.contains(&key.as_str());
+                if told && own != other {
+                    let (own, other) = (known(own), known(other));
+                    said.push(format!(
+                        "the {key} of target `{name}` was {other} in {name_of_base}, and is {own}"
+                    ));
+                }
+            }
         }
+        said
+    }
+
+    /// Scenarios that both have, and whose files differ.
+    pub fn changed_scenarios(&self, base: &Self) -> Vec<String> {
+        let changed = self.scenarios.iter().filter(|(name, hash)| {
+            let other = base.scenarios.get(*name);
+            other.is_some_and(|other| other != *hash)
+        });
+        changed.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether a fact is not alike for a target of both.
+    pub(in crate::analysis) fn differ(&self, base: &Self, key: &str) -> bool {
+        let mut pairs = self.pairs(base).into_iter();
+        pairs.any(|(_, (own, other))| own.get(key) != other.get(key))
+    }
+
+    /// Why what is computed from bounds cannot be compared.
+    pub(in crate::analysis) fn bounds_differ(
+        &self,
+        base: &Self,
+        name_of_base: &str,
+    ) -> Option<String> {
         self.pairs(base).into_iter().find_map(|(_, (own, other))| {
             let key = BOUNDS
                 .iter()
                 .find(|key| own.get(**key) != other.get(**key))?;
-            let known = |facts: &BTreeMap<String, String>| {
-                facts.get(*key).map_or("unknown", String::as_str).to_owned()
-            };
             Some(format!(
-                "the baseline was computed with {key} {}, and this with {}",
-                known(other),
-                known(own)
+                "{name_of_base} was computed with {key} {}, and this with {}",
+                known(other.get(*key)),
+                known(own.get(*key))
             ))
         })
+    }
+
+    /// Why a figure cannot be compared with that of `base`.
+    pub(super) fn forbids(&self, base: &Self, metric: &Metric, predicted: bool) -> Option<String> {
+        let from_bounds =
+            FROM_BOUNDS.contains(&metric.name) || predicted && metric.name.starts_with("computed");
+        from_bounds.then(|| self.bounds_differ(base, "the baseline"))?
     }
 
     /// Targets of both, by name, or the only one of each.
@@ -138,6 +159,10 @@ impl Facts {
         });
         common.collect()
     }
+}
+
+fn known(value: Option<&String>) -> &str {
+    value.map_or("unknown", String::as_str)
 }
 
 /// What is known of a target here and in the baseline.

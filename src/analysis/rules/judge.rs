@@ -88,6 +88,7 @@ impl Judge<'_> {
             };
             about.extend(named.map(|name| (dimension, Arc::clone(name))));
         }
+        about.sort_by_key(|(dimension, _)| *dimension);
         Case {
             about,
             left: left.ok(),

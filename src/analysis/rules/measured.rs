@@ -3,7 +3,7 @@
 use super::metrics::Known;
 use super::selection::{Dimension, Selection};
 use crate::analysis::figures::{Figures, Longest, figures, longest};
-use crate::analysis::samples::{Cell, Sample};
+use crate::analysis::samples::{Cell, Sample, Samples};
 use crate::record::Outcome;
 use crate::units::{Share, Tokens};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -12,9 +12,10 @@ use std::sync::Arc;
 /// Requests that figures are taken over.
 #[derive(Debug)]
 pub struct Measured {
-    samples: Vec<Sample>,
+    samples: Samples,
+    /// Places of the samples of each cell.
+    cells: BTreeMap<Arc<Cell>, Vec<usize>>,
     longest: Longest,
-    cells: BTreeSet<Arc<Cell>>,
     seed: u64,
     predicted: bool,
 }
@@ -43,24 +44,26 @@ impl Taken {
 
 impl Measured {
     /// The requests of a run; intervals are drawn with its seed.
-    pub fn run(samples: Vec<Sample>, seed: u64) -> Self {
+    pub fn run(samples: Samples, seed: u64) -> Self {
         Self::new(samples, seed, false)
     }
 
     /// Requests that were never sent: `total` is what a tokenizer counted, `bound`
     /// what the cache model allows, and nothing was read.
-    pub fn prediction(samples: Vec<Sample>) -> Self {
+    pub fn prediction(samples: Samples) -> Self {
         Self::new(samples, 0, true)
     }
 
-    fn new(samples: Vec<Sample>, seed: u64, predicted: bool) -> Self {
+    fn new(samples: Samples, seed: u64, predicted: bool) -> Self {
+        let mut cells: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (at, sample) in samples.list().iter().enumerate() {
+            let places = cells.entry(Arc::clone(&sample.cell));
+            places.or_default().push(at);
+        }
         Self {
-            longest: longest(&samples),
-            cells: samples
-                .iter()
-                .map(|sample| Arc::clone(&sample.cell))
-                .collect(),
+            longest: longest(samples.list()),
             samples,
+            cells,
             seed,
             predicted,
         }
@@ -73,29 +76,22 @@ impl Measured {
 
     /// What its requests belong to, each once.
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().map(|cell| &**cell)
+        self.cells.keys().map(|cell| &**cell)
     }
 
     /// The names in a dimension, each once.
     pub fn names(&self, dimension: Dimension) -> BTreeSet<Arc<str>> {
-        self.cells
-            .iter()
-            .map(|cell| Arc::clone(dimension.of(cell)))
-            .collect()
+        let names = self.cells.keys().map(|cell| dimension.of(cell));
+        names.map(Arc::clone).collect()
     }
 
     /// Figures over what a selection holds; `None` where it holds nothing.
     pub(super) fn take(&self, selection: &Selection) -> Option<Taken> {
-        let cells: HashSet<_> = self
-            .cells
-            .iter()
-            .filter(|cell| selection.holds(cell))
+        let cells = self.cells.iter().filter(|(cell, _)| selection.holds(cell));
+        let places = cells.flat_map(|(_, places)| places);
+        let chosen: Vec<&Sample> = places
+            .filter_map(|&at| self.samples.list().get(at))
             .collect();
-        let chosen = self
-            .samples
-            .iter()
-            .filter(|sample| cells.contains(&sample.cell));
-        let chosen: Vec<&Sample> = chosen.collect();
         if chosen.is_empty() {
             return None;
         }

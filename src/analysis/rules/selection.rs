@@ -115,7 +115,7 @@ fn fits(form: &str, name: &str) -> bool {
 
 /// Letters that a name has to be quoted for.
 pub(super) fn needs_quotes(letter: char) -> bool {
-    matches!(letter, ',' | '(' | ')' | '"' | '#' | '\\') || letter.is_control()
+    matches!(letter, ',' | '(' | ')' | '"' | '#' | '\\' | '<' | '>' | '!') || letter.is_control()
 }
 
 impl Pattern {

@@ -148,7 +148,7 @@ fn a_mistake_is_pointed_at_with_what_was_probably_meant() {
         ),
         (
             "cached_share(dev >= 0.8",
-            23,
+            17,
             "a `)` is missing",
             "close what",
         ),
@@ -296,7 +296,7 @@ proptest! {
 fn measured() -> Measured {
     let (records, bounds) = story();
     let samples = Samples::of(&manifest(), &records, &bounds);
-    Measured::run(samples.list().to_vec(), 7)
+    Measured::run(samples, 7)
 }
 
 fn judged(rule: &str, measured: &Measured, baseline: Option<&Baseline>) -> Verdicts {
@@ -376,7 +376,7 @@ fn changed(change: impl Fn(&mut RequestRecord)) -> Measured {
     let (mut records, bounds) = story();
     records.iter_mut().for_each(change);
     let samples = Samples::of(&manifest(), &records, &bounds);
-    Measured::run(samples.list().to_vec(), 7)
+    Measured::run(samples, 7)
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn a_prediction_decides_what_no_server_is_needed_for() {
         record.usage.read = None;
     }
     let samples = Samples::of(&manifest(), &records, &bounds);
-    let predicted = Measured::prediction(samples.list().to_vec());
+    let predicted = Measured::prediction(samples);
     assert!(judged("achievable_share(append-only) > 0.3", &predicted, None).is_met());
     assert!(judged("computed_per_conversation(dev) < 10_000", &predicted, None).is_met());
     let found = judged("cached_share(dev) >= 0", &predicted, None);
@@ -507,7 +507,7 @@ fn sums_over_different_conversations_are_not_compared() {
         .filter(|record| record.repeat == 1)
         .collect();
     let samples = Samples::of(&manifest(), &once, &bounds);
-    let once = Measured::run(samples.list().to_vec(), 7);
+    let once = Measured::run(samples, 7);
     let baseline = Baseline::measured(measured(), Facts::from(&manifest()));
     let found = judged("computed_tokens(dev) <= baseline", &once, Some(&baseline));
     assert!(

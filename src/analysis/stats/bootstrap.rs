@@ -10,20 +10,21 @@
 use super::quantile::quantile_of_sorted;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Borrow;
 
 /// Resamples of an interval.
 const RESAMPLES: usize = 2_000;
 /// Above this number of units the closed form is as good and costs nothing.
-const CLOSED_FORM_ABOVE: usize = 2_000;
+pub(super) const CLOSED_FORM_ABOVE: usize = 2_000;
 /// Ends of a 95 % interval.
 const TAILS: (f64, f64) = (0.025, 0.975);
 /// The standard normal distribution's 0.975-quantile.
-const NORMAL_975: f64 = 1.959_963_984_540_054;
+pub(super) const NORMAL_975: f64 = 1.959_963_984_540_054;
 
 /// A 95 % interval, with what it rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -92,7 +93,7 @@ pub fn difference_interval(pairs: &[(Ratio, Ratio)], seed: u64) -> Option<Interv
     })
 }
 
-fn percentile_interval(
+pub(super) fn percentile_interval(
     n: usize,
     seed: u64,
     statistic: impl Fn(&[usize]) -> Option<f64>,

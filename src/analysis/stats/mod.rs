@@ -11,7 +11,11 @@
 //! Reference values in the tests come from `scripts/stats-reference.py` (numpy).
 
 mod bootstrap;
+mod line;
 mod quantile;
+#[cfg(test)]
+mod reference;
 
 pub use bootstrap::{Interval, Ratio, difference_interval, mean_interval, ratio_interval};
-pub use quantile::{quantile, quantile_of_sorted};
+pub use line::{Cluster, Line, line};
+pub use quantile::{quantile, quantile_of_sorted, rank};

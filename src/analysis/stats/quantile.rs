@@ -37,20 +37,28 @@ pub fn quantile(sample: &[f64], q: f64) -> Option<f64> {
 
 /// The same for a sample that is in ascending order and has no NaN.
 pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
+    let (below, part) = rank(sorted.len(), q)?;
+    let low = *sorted.get(below)?;
+    let high = sorted.get(below + 1).copied().unwrap_or(low);
+    Some(low + (high - low) * part)
+}
+
+/// Where the `q`-quantile of `n` values in ascending order lies: behind the value
+/// of this index, and how far on the way to the next one.
+///
+/// `None` without a value, and where `q` is not within 0 to 1.
+pub fn rank(n: usize, q: f64) -> Option<(usize, f64)> {
     if !(0.0..=1.0).contains(&q) {
         return None;
     }
-    let last = sorted.len().checked_sub(1)?;
-    let rank = q * last as f64;
+    let rank = q * n.checked_sub(1)? as f64;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "rank lies within 0 and the last index"
     )]
     let below = rank.floor() as usize;
-    let low = *sorted.get(below)?;
-    let high = sorted.get(below + 1).copied().unwrap_or(low);
-    Some(low + (high - low) * (rank - rank.floor()))
+    Some((below, rank - rank.floor()))
 }
 
 #[cfg(test)]

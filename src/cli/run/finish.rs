@@ -1,15 +1,30 @@
 //! What follows the last answer: bounds, tables, the verdict.
+//!
+//! Everything is computed from the files that the run wrote, a few conversations
+//! at a time where nothing in a cache connects them, so that memory does not grow
+//! with the run.
 
+use super::told::Told;
 use super::{Arguments, Place, not_written};
-use crate::analysis::bounds::{Inputs, bounds};
-use crate::cli::counters::Watch;
+use crate::analysis::bounds::{self, Inputs, bounds};
+use crate::cli::counters::{Tally, Watch};
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::{output, outputs, tokens};
-use crate::load::{Measured, Target, Writer};
-use crate::record::{BoundRecord, Ending, Manifest, Outcome, RequestRecord, Run, SpanStore};
+use crate::cli::tokens::Counter;
+use crate::cli::{output, outputs};
+use crate::load::Writer;
+use crate::record::{
+    self, AttemptKey, Ending, Manifest, Outcome, Places, ReadError, RequestRecord, Run, SpanStore,
+    TargetFacts,
+};
 use crate::tokens::SharedEncoder;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::units::{Micros, Tokens};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Records that are worked on together at least, where there are as many.
+const TOGETHER: usize = 64;
 
 /// A run whose last answer is in.
 pub(super) struct Done<'a> {
@@ -19,43 +34,70 @@ pub(super) struct Done<'a> {
     pub(super) ending: Ending,
     /// By the position of their place.
     pub(super) watches: BTreeMap<usize, Watch>,
+    pub(super) told: &'a Told,
+    /// Ends what can be computed again later.
+    pub(super) stop: &'a CancellationToken,
     /// Whether the folder had records before.
     pub(super) resumed: bool,
 }
 
+/// A record of the run, by what decides with whom it is worked on.
+struct Entry {
+    /// Number of its target.
+    target: usize,
+    realm: u64,
+    sent: Micros,
+    salted: bool,
+    line: Line,
+}
+
+/// Where a record is.
+#[derive(Clone, Copy)]
+enum Line {
+    /// In the file of records.
+    At(record::Place),
+    /// It counts nowhere, was sent all the same, and is one of few that are at hand.
+    Aside(usize),
+}
+
+/// What one look at the records of a run told.
+struct Index {
+    files: Places,
+    entries: Vec<Entry>,
+    /// Records that count nowhere.
+    aside: Vec<RequestRecord>,
+    /// What was computed before the run was gone on with.
+    known: HashSet<AttemptKey>,
+    /// What the answers of each target said.
+    tallies: Vec<Tally>,
+    any_ok: bool,
+}
+
 impl Done<'_> {
     /// Computes and writes what follows from the records, and says how the run ended.
-    pub(super) async fn finish(self, given: &Arguments, dir: &Path) -> Result<Exit, Failure> {
-        let measured = self.writer.take().await;
-        tell_warnings(&measured);
-        let (mut records, mut spans) = kept(measured);
-        for (number, watch) in self.watches {
-            let target = &self.places[number].target.name;
-            let of_target = records.iter().filter(|record| record.target == *target);
-            let number = (self.places.len() > 1).then_some(number + 1);
-            watch.end(&of_target.collect::<Vec<_>>(), dir, number).await;
+    pub(super) async fn finish(mut self, given: &Arguments, dir: &Path) -> Result<Exit, Failure> {
+        self.told.tell_warnings();
+        self.writer.flush().await;
+        let mut counters = Vec::new();
+        for place in self.places {
+            counters.push(Counter::of(&given.aim, &place.target)?);
         }
-        let mut computed_before = BTreeSet::new();
-        if self.resumed {
-            let folder = Run::read(dir).and_then(Run::contents);
-            let folder = folder.map_err(crate::cli::report::unreadable)?;
-            computed_before.extend(folder.bounds.iter().map(BoundRecord::key));
-            spans.merge(folder.spans);
-            records = folder.requests;
-            records.extend(folder.aside);
+        // What needs no tokens is left to the report, which computes it where it is missing.
+        let counted = counters.iter().any(Option::is_some);
+        let mut any_ok = self.told.any_ok();
+        if counted || !given.no_report || !self.watches.is_empty() || self.resumed {
+            let kept = self.writer.texts().await;
+            match self.compute(&mut counters, &kept, dir).await {
+                Ok(ok) => any_ok |= ok,
+                Err(error) => {
+                    let help = error.help();
+                    output::warn(&format!("there are no bounds: {error}\n  help: {help}"));
+                }
+            }
+            if given.no_text {
+                self.lengths(&mut counters, kept).await;
+            }
         }
-        let mut found = Vec::new();
-        for Place { target, client, .. } in self.places {
-            let encoder = tokens::encoder(&given.aim, target, client, &records, &spans).await;
-            let encoder = encoder.unwrap_or_else(|failure| {
-                output::warn(&format!("{}: there are no bounds", failure.report));
-                None
-            });
-            let of_target = computed(self.manifest, target, &records, &spans, encoder.as_ref());
-            found.extend(of_target);
-        }
-        found.retain(|bound| !computed_before.contains(&bound.key()));
-        self.writer.bounds(found).await;
         self.writer
             .finish(self.ending.clone())
             .await
@@ -65,65 +107,217 @@ impl Done<'_> {
             output::data(&outputs::terminal(&results))?;
         }
         output::tell(&format!("records: {}", dir.display()));
-        Ok(verdict(&self.ending, &records))
+        // A shard may have no conversation at all.
+        let nothing_to_do = !self.told.any() && self.ending == Ending::Complete;
+        Ok(verdict(&self.ending, any_ok || nothing_to_do))
     }
-}
 
-fn kept(measured: Vec<Measured>) -> (Vec<RequestRecord>, SpanStore) {
-    let mut spans = SpanStore::default();
-    let mut records = Vec::with_capacity(measured.len());
-    for one in measured {
-        for text in one.texts {
-            spans.insert(text);
+    /// Computes and writes bounds, and says whether any request of the folder was
+    /// answered.
+    async fn compute(
+        &mut self,
+        counters: &mut [Option<Counter>],
+        kept: &SpanStore,
+        dir: &Path,
+    ) -> Result<bool, ReadError> {
+        let mut index = self.index(dir)?;
+        let several = self.places.len() > 1;
+        for (number, watch) in std::mem::take(&mut self.watches) {
+            let place = several.then_some(number + 1);
+            watch.end(&index.tallies[number], dir, place).await;
         }
-        records.push(one.record);
-    }
-    (records, spans)
-}
-
-/// Each distinct warning once, with the first request that it came up at.
-fn tell_warnings(measured: &[Measured]) {
-    let mut told = BTreeSet::new();
-    for one in measured {
-        for warning in &one.warnings {
-            if told.insert((one.record.configuration.clone(), warning.clone())) {
-                let place = format!("{} turn {}", one.record.conversation, one.record.turn);
-                output::warn(&format!("{place}: {warning}"));
+        let mut entries = std::mem::take(&mut index.entries);
+        entries.sort_by_key(|entry| (entry.target, entry.realm, entry.sent));
+        // What was stopped before is computed all the same: there is less of it.
+        let stop = if self.stop.is_cancelled() {
+            CancellationToken::new()
+        } else {
+            self.stop.clone()
+        };
+        for of_target in entries.chunk_by(|a, b| a.target == b.target) {
+            let number = of_target[0].target;
+            let place = &self.places[number];
+            let Some(facts) = self.manifest.target(&place.target.name) else {
+                continue;
+            };
+            let mut work = Work {
+                facts,
+                place,
+                counter: &mut counters[number],
+                index: &mut index,
+                kept,
+                writer: &self.writer,
+            };
+            match stop.run_until_cancelled(work.all(of_target)).await {
+                Some(done) => done?,
+                None => {
+                    output::warn("interrupted: requests that are not counted yet have no bound");
+                }
+            }
+            if let Some(counter) = &counters[number] {
+                counter.tell(&place.target);
             }
         }
+        Ok(index.any_ok)
     }
+
+    /// Goes through the records once.
+    fn index(&self, dir: &Path) -> Result<Index, ReadError> {
+        let names = self.places.iter().enumerate();
+        let numbers: HashMap<Arc<str>, usize> = names
+            .map(|(number, place)| (Arc::clone(&place.target.name), number))
+            .collect();
+        let entry = |record: &RequestRecord, line| {
+            Some(Entry {
+                target: *numbers.get(&record.target)?,
+                realm: bounds::realm_number(record),
+                sent: record.stamps.sent_us.unwrap_or(record.stamps.due_us),
+                salted: record.salt.is_some(),
+                line,
+            })
+        };
+        let run = Run::read(dir)?;
+        let mut known = HashSet::new();
+        if self.resumed
+            && let Some(lines) = run.bounds()?
+        {
+            for bound in lines {
+                known.insert(bound?.key());
+            }
+        }
+        let aside = run.aside()?;
+        let mut entries = Vec::new();
+        let mut tallies = vec![Tally::default(); self.places.len()];
+        let mut any_ok = false;
+        for (at, record) in aside.iter().enumerate() {
+            entries.extend(entry(record, Line::Aside(at)));
+            if let Some(&target) = numbers.get(&record.target) {
+                tallies[target].add(record);
+            }
+        }
+        let files = Places::of(&run, |record, place| {
+            any_ok |= record.outcome == Outcome::Ok;
+            entries.extend(entry(&record, Line::At(place)));
+            if let Some(&target) = numbers.get(&record.target) {
+                tallies[target].add(&record);
+            }
+        })?;
+        Ok(Index {
+            files,
+            entries,
+            aside,
+            known,
+            tallies,
+            any_ok,
+        })
+    }
+
+    /// Stores how long the texts are that are not stored themselves. The first
+    /// target that counts for itself decides: a server is not asked for every text.
+    async fn lengths(&self, counters: &mut [Option<Counter>], kept: SpanStore) {
+        let encoder = counters.iter().flatten().find_map(Counter::here);
+        if let Some(encoder) = encoder {
+            let count = move |sha256| {
+                let text = kept.text(sha256)?;
+                Some(Tokens(encoder.output(text).len() as u64))
+            };
+            self.writer.lengths(count).await;
+        }
+    }
+}
+
+/// The records of one target.
+struct Work<'a> {
+    facts: &'a TargetFacts,
+    place: &'a Place,
+    counter: &'a mut Option<Counter>,
+    index: &'a mut Index,
+    /// Texts that the files lack.
+    kept: &'a SpanStore,
+    writer: &'a Writer,
+}
+
+impl Work<'_> {
+    /// Computes and writes the bounds of entries that come by realm and within it in
+    /// the order of sending.
+    async fn all(&mut self, entries: &[Entry]) -> Result<(), ReadError> {
+        let salted = entries.iter().all(|entry| entry.salted);
+        // The model was read from a parsed one, so it parses.
+        let apart = bounds::by_realm(self.facts, self.counter.is_some(), salted).unwrap_or(false);
+        let mut texts = SpanStore::default();
+        let mut rest = entries;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(if apart { batch(rest) } else { rest.len() });
+            rest = later;
+            texts = self.some(now, &texts).await?;
+        }
+        Ok(())
+    }
+
+    /// Does it for these, and gives their texts, which the next ones may have as well.
+    async fn some(
+        &mut self,
+        entries: &[Entry],
+        before: &SpanStore,
+    ) -> Result<SpanStore, ReadError> {
+        let mut records = Vec::with_capacity(entries.len());
+        for entry in entries {
+            records.push(match entry.line {
+                Line::At(place) => self.index.files.record(place)?,
+                Line::Aside(at) => self.index.aside[at].clone(),
+            });
+        }
+        let before = if self.kept.is_empty() {
+            before
+        } else {
+            self.kept
+        };
+        let texts = self.index.files.texts(&records, before)?;
+        let encoder = match &mut self.counter {
+            Some(counter) => {
+                let (target, client) = (&self.place.target, &self.place.client);
+                Some(counter.encoder(target, client, &records, &texts).await)
+            }
+            None => None,
+        };
+        let mut found = computed(self.facts, &records, &texts, encoder.as_ref());
+        found.retain(|bound| !self.index.known.contains(&bound.key()));
+        self.writer.bounds(found).await;
+        Ok(texts)
+    }
+}
+
+/// How many of the entries are worked on together: whole realms.
+fn batch(entries: &[Entry]) -> usize {
+    let mut many = 0;
+    for realm in entries.chunk_by(|a, b| a.realm == b.realm) {
+        many += realm.len();
+        if many >= TOGETHER {
+            break;
+        }
+    }
+    many
 }
 
 fn computed(
-    manifest: &Manifest,
-    target: &Target,
+    target: &TargetFacts,
     records: &[RequestRecord],
     spans: &SpanStore,
     encoder: Option<&SharedEncoder>,
-) -> Vec<BoundRecord> {
-    let Some(facts) = manifest.target(&target.name) else {
-        return Vec::new();
-    };
+) -> Vec<record::BoundRecord> {
     let inputs = Inputs {
-        target: facts,
+        target,
         records,
         spans,
         encoder,
     };
-    // The model was read from a parsed one, so it parses.
     bounds(&inputs).unwrap_or_default()
 }
 
-fn verdict(ending: &Ending, records: &[RequestRecord]) -> Exit {
-    if *ending == Ending::Interrupted {
-        return Exit::Interrupted;
-    }
-    let mut counted = records.iter().filter(|record| !record.is_aside());
-    // A shard may have no conversation at all.
-    let nothing_to_do = records.is_empty() && *ending == Ending::Complete;
-    if nothing_to_do || counted.any(|record| record.outcome == Outcome::Ok) {
-        Exit::Done
-    } else {
-        Exit::NoRequestOk
+fn verdict(ending: &Ending, any_ok: bool) -> Exit {
+    match (ending, any_ok) {
+        (Ending::Interrupted, _) => Exit::Interrupted,
+        (_, true) => Exit::Done,
+        (_, false) => Exit::NoRequestOk,
     }
 }

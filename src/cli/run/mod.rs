@@ -3,14 +3,17 @@
 mod chosen;
 mod dry;
 mod finish;
+mod levels;
 mod plan;
 mod progress;
 mod resume;
 mod shard;
 mod signals;
 mod state;
+mod told;
 mod ways_out;
 
+use super::calibrate;
 use super::choice::{Configurations, Files};
 use super::counters::Watch;
 use super::exit::{Exit, Failure};
@@ -21,10 +24,13 @@ use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use super::tokens;
+use crate::load::limits::Budget;
 use crate::load::{
     Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, Target, WarmUp, Writer,
 };
+use crate::record::load::write_load;
 use crate::record::{Ending, Invocation, Manifest, RunWriter, Shard, WallTime, WriteError};
+use crate::scenario::pace::Until;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 pub(super) use plan::nonce;
@@ -40,6 +46,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use told::Told;
 
 /// Drive scenarios against a target and measure what its prefix cache gives
 #[derive(clap::Args)]
@@ -57,13 +64,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
 
-    /// Conversations per scenario and configuration [default: 1]
+    /// Conversations per scenario and configuration [default: 1, or as many as begin in --duration]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
 
-    /// Conversations at once [default: 1]; several, separated by commas, are a load level each
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    sessions: Vec<usize>,
+    #[command(flatten)]
+    load: levels::LoadArguments,
 
     /// In which order cells and their conversations are run [default: given]
     #[arg(long, value_enum)]
@@ -74,7 +80,7 @@ pub(super) struct Arguments {
     isolate: Option<Isolate>,
 
     /// Output tokens asked for [default: 16, or 512 with live replies]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
 
     /// Tries after the first where a failure may pass [default: 2]
@@ -93,11 +99,6 @@ pub(super) struct Arguments {
     /// stands, until its headers, its first byte, and between any two reads [default: 300]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<NonZeroU64>,
-
-    /// Probe each target first, store what was found as `probe.json`, and fill in what is not
-    /// known of it: its cache model, and whether a count that it leaves out is a 0
-    #[arg(long)]
-    probe: bool,
 
     /// Draw the run's nonce from this text, which must be new for every run; for shards, which
     /// need the same one
@@ -124,6 +125,10 @@ pub(super) struct Arguments {
     /// held it; auto: where that costs nothing [default: auto]
     #[arg(long, value_enum)]
     eviction_probe: Option<EvictionProbe>,
+    /// Probe each target first, store what was found as `probe.json`, and fill in what is not
+    /// known of it: its cache model, and whether a count that it leaves out is a 0
+    #[arg(long)]
+    probe: bool,
 
     /// Rest at most this long on a real server where a scenario idles; the request behind a rest
     /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
@@ -142,9 +147,31 @@ pub(super) struct Arguments {
     #[arg(long)]
     no_text: bool,
 
+    /// First measure what the client itself adds on this machine (see `calibrate`), and keep it with
+    /// the run
+    #[arg(long)]
+    calibrate: bool,
+
     /// Print what would be run and what to expect of it; send nothing
     #[arg(long)]
     dry_run: bool,
+
+    /// With --dry-run: how many conversations make the interval of a cached share this wide,
+    /// in percentage points
+    #[arg(long, value_name = "POINTS", requires = "dry_run")]
+    width: Option<f64>,
+
+    /// With --width: a finished run of the same kind, whose spread is taken
+    #[arg(long, value_name = "RUN", requires = "width")]
+    pilot: Option<PathBuf>,
+
+    /// Do not ask before spending
+    #[arg(long)]
+    yes: bool,
+
+    /// Ask before a run that may cost more than this [default: 1]
+    #[arg(long, value_name = "USD")]
+    ask_above: Option<levels::Usd>,
 
     /// Say nothing while it runs
     #[arg(long, short)]
@@ -160,16 +187,7 @@ pub(super) fn run(arguments: Arguments, raw: &[OsString]) -> Result<Exit, Failur
         Start::Again(arguments, again) => (arguments, Begin::Again(again)),
         Start::Finished(dir, no_report) => return resume::nothing_left(&dir, no_report),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| {
-        Failure::new(
-            Exit::Unexpected,
-            format!("cannot start the runtime: {error}"),
-            None,
-        )
-    })?;
+    let runtime = runtime()?;
     let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
     runtime.spawn(signals::watch(stop.clone(), leave.clone()));
     // On a task of its own: what computes for long in it must not hold up a second Ctrl-C.
@@ -186,6 +204,20 @@ pub(super) fn run(arguments: Arguments, raw: &[OsString]) -> Result<Exit, Failur
     // Threads that still compute or wait for a builder end with the process.
     runtime.shutdown_background();
     ended
+}
+
+/// The runtime that requests are driven on.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|error| {
+        Failure::new(
+            Exit::Unexpected,
+            format!("cannot start the runtime: {error}"),
+            None,
+        )
+    })
 }
 
 /// How a run begins.
@@ -242,7 +274,7 @@ async fn drive(
     if arguments.dry_run {
         return dry::run(&arguments, &planned);
     }
-    dry::within_limits(&arguments, &planned)?;
+    let outlook = dry::before(&arguments, &planned, &stop).await?;
     if let Some(path) = &arguments.aim.tokenizer {
         // One that cannot be used shows now, not when everything has been measured.
         tokens::local(path)?;
@@ -267,13 +299,20 @@ async fn drive(
     let kept = kept.unwrap_or_default();
     let shard = planned.shard.map(|shard| (shard, planned.isolate));
     shard::narrow(&mut rounds, &cells, shard, &kept);
-    let manifest = planned.manifest(&arguments, settings, &targets);
-    let beginnings = state::beginnings(again, &planned, &targets);
+    let mut manifest = planned.manifest(&arguments, settings, &targets);
+    if arguments.calibrate && again.is_none() {
+        let found = calibrate::Request::before_a_run(&planned.load.streams());
+        let found = found.measure(&stop).await?;
+        if !arguments.quiet {
+            output::tell(calibrate::shown(&found).trim_end());
+        }
+        manifest.calibration = Some(found);
+    }
+    let beginnings = state::beginnings(again, &planned, &places);
     let nonce = state::nonce(again, &planned, &cells);
     let resumed = again.is_some();
     let run = begin.open(&arguments, &planned, manifest, &kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
-    let conversations = rounds.iter().map(|round| round.repeats.len() as u64).sum();
     for (number, probed) in places
         .iter()
         .filter_map(|place| place.probed.as_ref())
@@ -281,11 +320,17 @@ async fn drive(
     {
         probed.write(&dir.join(probe_file(number)))?;
     }
-    let progress = Progress::new(conversations, arguments.quiet);
-    let told = progress.clone();
+    let budget = Arc::new(Budget::new(planned.load.max_usd));
+    if resumed {
+        budget.begin_with(state::spent_before(&dir, &targets));
+    }
+    let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
+    let told = Told::new(progress.clone());
+    let hears = told.clone();
     let writer = Writer::start(
         run,
-        Box::new(move |record| told.record(record)),
+        arguments.no_text,
+        Box::new(move |measured| hears.measured(measured)),
         stop.clone(),
     );
     let runners = places.iter().zip(beginnings).map(|(place, begin)| {
@@ -294,6 +339,9 @@ async fn drive(
             isolate: planned.isolate,
             nonce,
             limits: place.limits(planned.limits),
+            gate: Arc::new(planned.gate(&place.target, &budget)),
+            think: planned.load.think,
+            seed: planned.seed,
             records: writer.sender(),
             idle: place.idle(),
             stop: stop.clone(),
@@ -316,16 +364,21 @@ async fn drive(
         progress: &progress,
         probe: planned.eviction_probe,
         isolate: planned.isolate,
+        sweep: planned.load.sweep.as_deref(),
+        levels: planned.load.levels.len(),
     };
     let ending = all.run(&mut watches).await;
     drop(runners);
     progress.clear();
+    write_load(&dir, &progress.loads()).map_err(not_written)?;
     let done = finish::Done {
         writer,
         manifest: &manifest,
         places: &places,
         ending,
         watches,
+        told: &told,
+        stop: &stop,
         resumed,
     };
     let exit = done.finish(&arguments, &dir).await;
@@ -382,58 +435,106 @@ struct Rounds<'a> {
     progress: &'a Progress,
     probe: EvictionProbe,
     isolate: Isolate,
+    /// Rules of a sweep, where the levels are one.
+    sweep: Option<&'a [Until]>,
+    /// Cells that differ in their load level only stand side by side, so many of them.
+    levels: usize,
+}
+
+/// What has become of the cells so far.
+#[derive(Default)]
+struct Course {
+    /// Cells that go no further.
+    failed: BTreeSet<usize>,
+    /// Places that have answered, and those that refuse everything.
+    answered: BTreeSet<usize>,
+    hopeless: BTreeSet<usize>,
+    /// Sweeps that have ended.
+    swept: BTreeSet<usize>,
+    /// Why the first of the failed ones did.
+    failure: Option<String>,
 }
 
 impl Rounds<'_> {
     /// Runs the rounds one after the other. A cell that fails has no further rounds
     /// and does not stop the others, unless it was refused in a way that all of its
-    /// target would be.
+    /// target would be. A sweep has no further levels where one breaks a rule.
     async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
-        let (mut failed, mut answered, mut hopeless) =
-            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut failure = None;
+        let mut course = Course::default();
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, round) in self.order.iter().enumerate() {
+            last.insert(round.cell, number);
+        }
         for (number, round) in self.order.iter().enumerate() {
             let cell = &self.cells[round.cell];
             let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
             let Some(place) = self.places.iter().position(of_cell) else {
                 continue;
             };
-            if failed.contains(&round.cell) || hopeless.contains(&place) {
+            if course.failed.contains(&round.cell) || course.hopeless.contains(&place) {
+                self.progress
+                    .give_up(round.cell, "its target refuses everything");
                 continue;
             }
-            self.progress.begin(&cell.name());
+            if course.swept.contains(&(round.cell / self.levels)) {
+                self.progress
+                    .give_up(round.cell, "a lower level of its sweep broke a rule");
+                continue;
+            }
+            self.progress.begin(round.cell);
+            let last = last.get(&round.cell) == Some(&number);
             let mut ended = self.runners[place].run(cell, &round.repeats).await;
-            let later = &self.order[number + 1..];
-            let last = later.iter().all(|later| later.cell != round.cell);
             if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
                 ended = self.runners[place].probe(cell).await;
             }
             self.writer.flush().await;
             if self.progress.any_ok() {
-                answered.insert(place);
+                course.answered.insert(place);
             }
-            self.progress.end(round.repeats.len() as u64);
+            self.progress.end(last || ended.is_err());
             if let Some(watch) = watches.get_mut(&place) {
                 watch.mark(&cell.name()).await;
             }
             match ended {
-                Ok(()) => {
-                    if let Some(lost) = self.progress.lost() {
-                        output::warn(&ways_out::of_lost(&cell.name(), &lost));
-                    }
-                }
+                Ok(()) if last => self.cell_ended(round.cell, &mut course),
+                Ok(()) => {}
                 Err(CellEnd::Stopped) => return Ending::Interrupted,
                 Err(end) => {
                     output::warn(&ways_out::of_end(&cell.name(), &end));
-                    if matches!(end, CellEnd::Refused { .. }) && !answered.contains(&place) {
-                        hopeless.insert(place);
+                    self.progress.give_up(round.cell, &end.to_string());
+                    if let CellEnd::Limit(why) = end {
+                        return Ending::Limited(why);
                     }
-                    failure.get_or_insert(end.to_string());
-                    failed.insert(round.cell);
+                    if matches!(end, CellEnd::Refused { .. }) && !course.answered.contains(&place) {
+                        course.hopeless.insert(place);
+                    }
+                    course.failure.get_or_insert(end.to_string());
+                    course.failed.insert(round.cell);
                 }
             }
         }
-        failure.map_or(Ending::Complete, Ending::Failed)
+        match course.failure {
+            None => Ending::Complete,
+            Some(why) if course.answered.is_empty() => Ending::Failed(why),
+            Some(why) => Ending::Partial(why),
+        }
+    }
+
+    /// A cell has come to its end: what it lost is told, and whether its sweep goes on.
+    fn cell_ended(&self, number: usize, course: &mut Course) {
+        let name = self.cells[number].name();
+        if let Some(lost) = self.progress.lost() {
+            output::warn(&ways_out::of_lost(&name, &lost));
+        }
+        let broken = self
+            .sweep
+            .and_then(|rules| self.progress.tally().broken(rules));
+        if let Some((rule, found)) = broken {
+            course.swept.insert(number / self.levels);
+            output::tell(&format!(
+                "{name}: the sweep ends here: `{rule}`, and it was {found}"
+            ));
+        }
     }
 }
 
@@ -567,7 +668,7 @@ impl Place {
 
 /// A folder that cannot be written.
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn not_written(error: WriteError) -> Failure {
+pub(super) fn not_written(error: WriteError) -> Failure {
     let exit = match &error {
         WriteError::NotEmpty { .. } | WriteError::Busy { .. } | WriteError::Resume { .. } => {
             Exit::WrongInput

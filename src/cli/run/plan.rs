@@ -1,15 +1,20 @@
 //! What a run will do, settled before anything is sent.
 
+use super::dry::dearest;
+use super::levels::Load;
 use super::state::{self, EvictionProbe};
 use super::{Arguments, shard};
+use crate::analysis::cost::bill;
 use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
 use crate::cli::target::{Aim, IsolateBy, parse_model};
+use crate::cli::tokens::Counter;
 use crate::cli::{output, planned, resources, serve, targets as target_files};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
-use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
+use crate::load::limits::{Budget, Gate, Tariff};
+use crate::load::{self, Beginning, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts};
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
@@ -37,9 +42,8 @@ pub(super) struct Planned {
     pub(super) targets: Vec<String>,
     /// Profile of the embedded server, where it is a target.
     profile: Option<&'static Profile>,
-    repeats: u32,
-    /// Load levels.
-    pub(super) sessions: Vec<usize>,
+    /// How conversations begin, and what holds them back.
+    pub(super) load: Load,
     pub(super) order: Order,
     pub(super) isolate: Isolate,
     pub(super) limits: Limits,
@@ -71,27 +75,29 @@ impl Planned {
         };
         let live = any_live(&scenarios);
         let max_tokens = if live { 512 } else { 16 };
-        let repeats = settings.resolve("repeat", given.repeat, 1)?;
-        let sessions = settings.list("sessions", &given.sessions, vec![1])?;
-        at_least_one("repeat", &[repeats])?;
-        at_least_one("sessions", &sessions)?;
-        once("load level", &sessions)?;
+        let load = Load::new(&given.load, given.repeat, settings)?;
+        let order = settings.resolve("order", given.order, Order::default())?;
+        if load.sweep.is_some() && order == Order::Shuffled {
+            return Err(Failure::wrong(
+                "a sweep goes from low to high, and the order is to be shuffled",
+                "leave out `--order shuffled`, or name the levels by --load",
+            ));
+        }
         let given_nonce = state::given_nonce(given, settings)?;
         let shard = shard::chosen(given, settings)?;
         let isolate = settings.resolve("isolate", given.isolate, Isolate::default())?;
         shard::fits(shard, isolate, given_nonce.is_some())?;
         Ok(Self {
             seed: settings.resolve("seed", given.seed, 1)?,
-            repeats,
-            sessions,
-            order: settings.resolve("order", given.order, Order::default())?,
+            order,
             isolate,
             limits: Limits {
                 max_tokens: settings.resolve("max-tokens", given.max_tokens, max_tokens)?,
                 retries: settings.resolve("retries", given.retries, 2)?,
-                longest_wait: Duration::from_mins(1),
+                longest_wait: load.longest_wait,
                 longest_idle: longest_idle(given, settings)?,
             },
+            load,
             nonce: match given_nonce {
                 Some(nonce) => nonce,
                 None => nonce(None)?,
@@ -151,14 +157,23 @@ impl Planned {
         Ok((profile, cache, own.lifetime.or(asked).or(profile.lifetime)))
     }
 
-    /// Conversations of a cell of the scenario at this position.
-    pub(super) fn repeats(&self, scenario: &Scenario) -> u32 {
+    /// How many times as many conversations as a plain scenario this one has.
+    fn weight(&self, scenario: &Scenario) -> u32 {
         let planned = self.plan.iter().flat_map(|plan| &plan.scenarios);
         let weight = planned
             .filter(|planned| planned.path == scenario.path)
             .map(|planned| planned.weight)
             .next();
-        self.repeats.saturating_mul(weight.unwrap_or(1))
+        weight.unwrap_or(1)
+    }
+
+    /// How the scenario's cells begin, level by level.
+    pub(super) fn beginnings(&self, scenario: &Scenario) -> Vec<Beginning> {
+        let weight = self.weight(scenario);
+        let levels = self.load.levels.iter();
+        levels
+            .map(|level| self.load.beginning(level, weight, self.seed))
+            .collect()
     }
 
     /// Every scenario under every configuration at every target and load level,
@@ -179,22 +194,24 @@ impl Planned {
         // 0 is the unit of the whole run.
         let mut units = 1;
         for (scenario, (configurations, resources)) in self.scenarios.iter().zip(&self.chosen) {
-            let repeats = self.repeats(scenario);
+            let beginnings = self.beginnings(scenario);
             for configuration in configurations {
                 for target in targets {
-                    for &sessions in &self.sessions {
+                    for (level, begin) in self.load.levels.iter().zip(&beginnings) {
+                        let load = self.load.label(level);
                         cells.push(Arc::new(Cell {
                             scenario: Arc::clone(scenario),
                             configuration: configuration.clone(),
                             target: Arc::clone(target),
-                            suffix: self.suffix(targets, target, sessions),
-                            load: Arc::from(format!("sessions={sessions}")),
+                            suffix: self.suffix(targets, target, &load),
+                            load,
                             resources: Arc::clone(resources),
                             units,
-                            repeats,
-                            sessions,
+                            repeats: begin.conversations,
+                            until: begin.until,
+                            opening: begin.opening.clone(),
                         }));
-                        units += u64::from(repeats) + 1;
+                        units += u64::from(begin.conversations) + 1;
                     }
                 }
             }
@@ -203,17 +220,37 @@ impl Planned {
     }
 
     /// What tells cells of one scenario and configuration apart, where they are several.
-    fn suffix(&self, targets: &[Arc<Target>], target: &Target, sessions: usize) -> Arc<str> {
+    fn suffix(&self, targets: &[Arc<Target>], target: &Target, load: &str) -> Arc<str> {
         let mut suffix = String::new();
         if targets.len() > 1 {
             suffix.push('@');
             suffix.push_str(&target.name);
         }
-        if self.sessions.len() > 1 {
-            suffix.push_str("@sessions=");
-            suffix.push_str(&sessions.to_string());
+        if self.load.levels.len() > 1 {
+            suffix.push('@');
+            suffix.push_str(load);
         }
         Arc::from(suffix)
+    }
+
+    /// What holds requests to `target` back. `budget` is the run's.
+    pub(super) fn gate(&self, target: &Target, budget: &Arc<Budget>) -> Gate {
+        let tariff = match target.price.clone() {
+            None => Tariff::free(),
+            Some(price) => {
+                let bound = price.clone();
+                Tariff::new(
+                    move |usage| bill(&price, usage),
+                    move |prompt, output| dearest(&bound, prompt, output).unwrap_or_default(),
+                )
+            }
+        };
+        let Load {
+            quotas,
+            longest_wait,
+            ..
+        } = &self.load;
+        Gate::new(*quotas, Arc::clone(budget), tariff, *longest_wait)
     }
 
     /// In which order their conversations are run. An order that was drawn is noted.
@@ -222,7 +259,7 @@ impl Planned {
             .iter()
             .map(|cell| Size {
                 repeats: cell.repeats,
-                sessions: cell.sessions,
+                sessions: cell.opening.round(),
             })
             .collect();
         let rounds = load::rounds(self.order, &sizes, self.seed);
@@ -280,7 +317,7 @@ impl Planned {
         manifest
             .configurations
             .sort_by_key(|facts| order(&facts.name));
-        manifest.targets = targets.iter().map(|target| facts(target)).collect();
+        manifest.targets = targets.iter().map(|target| facts(given, target)).collect();
         manifest
     }
 }
@@ -295,17 +332,6 @@ fn once<T: Ord + fmt::Display>(what: &str, names: &[T]) -> Result<(), Failure> {
         )),
         None => Ok(()),
     }
-}
-
-/// A number of which there must be one at least.
-fn at_least_one<T: Default + PartialEq>(what: &str, values: &[T]) -> Result<(), Failure> {
-    if values.contains(&T::default()) {
-        return Err(Failure::wrong(
-            format!("`--{what}` is 0"),
-            "it must be at least 1",
-        ));
-    }
-    Ok(())
 }
 
 /// Real time that a step lets pass.
@@ -399,7 +425,9 @@ fn profile(
     })
 }
 
-fn facts(target: &Target) -> TargetFacts {
+fn facts(given: &Arguments, target: &Target) -> TargetFacts {
+    // One that cannot be used has been refused before.
+    let counter = Counter::of(&given.aim, target).ok().flatten();
     TargetFacts {
         name: Arc::clone(&target.name),
         url: PublicUrl::new(&target.url),
@@ -410,7 +438,7 @@ fn facts(target: &Target) -> TargetFacts {
             .as_ref()
             .map(|model| Arc::from(model.to_string())),
         simulated: target.simulated(),
-        tokenizer: None,
+        tokenizer: counter.map(|counter| counter.name()),
         lifetime_ms: target
             .lifetime
             .and_then(|span| u64::try_from(span.as_millis()).ok()),

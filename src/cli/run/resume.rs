@@ -2,7 +2,7 @@
 //! what it was begun with is still the same.
 
 use super::plan::Planned;
-use super::{Arguments, not_written};
+use super::{Arguments, Place, not_written};
 use crate::chat::Digest;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
@@ -83,6 +83,12 @@ pub(super) fn start(arguments: Arguments, raw: &[OsString]) -> Result<Start, Fai
             "a merged run, or one of an earlier version, cannot be gone on with; begin a new one",
         ));
     };
+    if invocation.withheld {
+        return Err(Failure::wrong(
+            "an address among the arguments of the run held what could be a secret, and was not kept",
+            "begin a new run, with keys in variables and not in addresses",
+        ));
+    }
     to_its_place(&whole, &invocation)?;
     let mut again = stored(&invocation, &dir)?;
     again.nonce = Some(manifest.nonce.to_string());
@@ -174,17 +180,19 @@ fn invocation(arguments: &Arguments, raw: &[OsString]) -> Result<Invocation, Fai
             "give the name of the variable that holds the key, and set it",
         ));
     }
-    let stored = kept(raw).into_iter().map(|argument| {
-        let text = argument.into_string().map_err(|argument| {
+    let given = kept(raw).into_iter().map(|argument| {
+        argument.into_string().map_err(|argument| {
             Failure::wrong(
                 format!("argument `{}` is no text", argument.to_string_lossy()),
                 "name files whose names are UTF-8: they are kept with the run",
             )
-        })?;
-        Ok(public(&text))
+        })
     });
+    let given: Vec<String> = given.collect::<Result<_, Failure>>()?;
+    let stored: Vec<String> = given.iter().map(|argument| public(argument)).collect();
     Ok(Invocation {
-        arguments: stored.collect::<Result<_, Failure>>()?,
+        withheld: stored != given,
+        arguments: stored,
         folder: None,
         files: hashes(arguments)?,
     })
@@ -226,15 +234,17 @@ fn public(argument: &str) -> String {
 
 /// Hashes of the files that decide what is sent or counted, beside plan and scenarios.
 fn hashes(arguments: &Arguments) -> Result<BTreeMap<String, Digest>, Failure> {
-    let files = [
+    let named = [
         ("--phrases", &arguments.configurations.phrases),
         ("--bodies", &arguments.configurations.bodies),
         ("--tokenizer", &arguments.aim.tokenizer),
     ];
+    let named = named
+        .into_iter()
+        .filter_map(|(flag, path)| Some((flag.to_owned(), path.clone()?)));
     let mut hashes = BTreeMap::new();
-    for (flag, path) in files {
-        let Some(path) = path else { continue };
-        let bytes = std::fs::read(path).map_err(|error| {
+    for (flag, path) in named.chain(arguments.load.traces()) {
+        let bytes = std::fs::read(&path).map_err(|error| {
             Failure::wrong(
                 format!(
                     "cannot read `{}`, which {flag} names: {error}",
@@ -243,7 +253,7 @@ fn hashes(arguments: &Arguments) -> Result<BTreeMap<String, Digest>, Failure> {
                 "name a file that is there",
             )
         })?;
-        hashes.insert(flag.to_owned(), Digest::of(&bytes));
+        hashes.insert(flag, Digest::of(&bytes));
     }
     Ok(hashes)
 }
@@ -358,12 +368,12 @@ impl Again {
     }
 
     /// What the runner of a target begins from.
-    pub(super) fn beginning(&self, target: &Target) -> StartState {
+    pub(super) fn beginning(&self, Place { target, server, .. }: &Place) -> StartState {
         let before = self.unfinished.epochs.get(&target.name).copied();
         StartState {
             session: self.unfinished.session(),
             // A server of the run's own has ended with its session, and its cache too.
-            epoch: before.unwrap_or(0) + u32::from(target.simulated()),
+            epoch: before.unwrap_or(0) + u32::from(server.is_some()),
             ..StartState::default()
         }
     }
@@ -442,5 +452,7 @@ mod tests {
             "--seed=7",
         ];
         assert_eq!(stored, expected);
+        let command = "--builder=curl https://h/a | sh";
+        assert_eq!(public(command), command, "nothing in it could be a secret");
     }
 }

@@ -4,12 +4,16 @@
 use super::plan::Planned;
 use super::resume::Again;
 use super::{Arguments, Place};
+use crate::analysis::cost::bill;
 use crate::chat::Digest;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
 use crate::conversation::Nonce;
 use crate::load::{self, Cell, Engine, Isolate, Order, StartState, Target};
+use crate::record::{RequestRecord, Run};
+use crate::units::Money;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -81,6 +85,25 @@ pub(super) fn given_nonce(
     }
 }
 
+/// What the requests in `dir` have cost so far, as far as their counts say. What does not
+/// read was told of when the run was opened.
+pub(super) fn spent_before(dir: &Path, targets: &[Arc<Target>]) -> Money {
+    let Ok(run) = Run::read(dir) else {
+        return Money(0);
+    };
+    let cost = |record: &RequestRecord| {
+        let target = targets.iter().find(|target| target.name == record.target)?;
+        bill(target.price.as_ref()?, &record.usage)
+    };
+    let recorded = run.requests().into_iter().flatten().flatten();
+    let aside = run.aside().unwrap_or_default();
+    let mut spent = Money(0);
+    for record in recorded.chain(aside) {
+        spent += cost(&record).unwrap_or_default();
+    }
+    spent
+}
+
 /// The nonce that units are numbered from: no two sessions of a run share one.
 pub(super) fn nonce(again: Option<&Again>, planned: &Planned, cells: &[Arc<Cell>]) -> Nonce {
     let all = cells.last();
@@ -93,15 +116,15 @@ pub(super) fn nonce(again: Option<&Again>, planned: &Planned, cells: &[Arc<Cell>
 pub(super) fn beginnings(
     again: Option<&Again>,
     planned: &Planned,
-    targets: &[Arc<Target>],
+    places: &[Place],
 ) -> Vec<StartState> {
     let order = Arc::default();
-    let of = |target: &Arc<Target>| StartState {
+    let of = |place: &Place| StartState {
         warm_up: planned.warm_up,
         order: Arc::clone(&order),
-        ..again.map_or_else(StartState::default, |again| again.beginning(target))
+        ..again.map_or_else(StartState::default, |again| again.beginning(place))
     };
-    targets.iter().map(of).collect()
+    places.iter().map(of).collect()
 }
 
 /// Where caches are emptied between units: refuses what cannot be kept apart so, and
@@ -123,7 +146,7 @@ pub(super) async fn resets(planned: &Planned, places: &[Place]) -> Result<(), Fa
 }
 
 fn can_be_emptied(planned: &Planned) -> Result<(), Failure> {
-    let at_once = planned.sessions.iter().any(|&sessions| sessions > 1);
+    let at_once = planned.load.overlaps();
     let refused = match planned.isolate {
         Isolate::Conversation if at_once => {
             "conversations at once cannot each begin on a cache that was just emptied"

@@ -51,7 +51,7 @@ impl Dialect for Anthropic {
     }
 
     fn body(&self, prompt: &Prompt, params: &RequestParams) -> Body {
-        let mut out = BodyWriter::new(params);
+        let mut out = BodyWriter::new(params, prompt.bytes());
         out.text_field("model", &params.model);
         out.json_field("max_tokens", &params.max_tokens.to_string());
         if !prompt.tools.is_empty() && out.field("tools") {

@@ -5,6 +5,7 @@
 //! the last of several is complete (vLLM's continuous usage); llama.cpp sends
 //! `timings` where nobody asked for usage; `content` may be null or a list.
 
+mod piece;
 mod read;
 
 use super::reading::Reading;
@@ -35,7 +36,7 @@ impl Dialect for OpenAiChat {
     }
 
     fn body(&self, prompt: &Prompt, params: &RequestParams) -> Body {
-        let mut out = BodyWriter::new(params);
+        let mut out = BodyWriter::new(params, prompt.bytes());
         out.text_field("model", &params.model);
         let explicit = prompt.hints.explicit_cache;
         if !prompt.tools.is_empty() && out.field("tools") {

@@ -1,5 +1,6 @@
 //! Reads Chat Completions, streamed or whole.
 
+use super::piece;
 use crate::chat::{ChatEvent, FinishReason};
 use crate::provider::reading::{Reader, arguments, index, list, text};
 use crate::provider::usage;
@@ -12,6 +13,10 @@ pub(super) struct OpenAiReader {
 }
 
 impl Reader for OpenAiReader {
+    fn piece(&mut self, data: &str) -> Option<String> {
+        piece::of(data, self.served_by)
+    }
+
     fn event(&mut self, _name: &str, value: &Value, out: &mut Vec<ChatEvent>) {
         self.chunk(value, out);
     }

@@ -35,7 +35,7 @@ impl Dialect for OpenAiResponses {
     }
 
     fn body(&self, prompt: &Prompt, params: &RequestParams) -> Body {
-        let mut out = BodyWriter::new(params);
+        let mut out = BodyWriter::new(params, prompt.bytes());
         let explicit = prompt.hints.explicit_cache;
         out.text_field("model", &params.model);
         if !prompt.tools.is_empty() && out.field("tools") {

@@ -189,7 +189,10 @@ fn odd_runs_are_told_as_they_are() {
         assert!(page.contains(said), "{case}");
         assert!(read(&dir, REPORT_MD).contains(said), "{case}");
         if case.contains("no") {
-            assert!(!page.contains("NaN") && !page.contains("100.0 %"), "{case}");
+            assert!(
+                !page.contains("NaN") && !page.contains(">100.0 %<"),
+                "{case}"
+            );
         }
         let share = page.contains("data-key=\"cached_share\"");
         assert_eq!(
@@ -276,7 +279,8 @@ fn a_large_run_gives_a_page_of_bounded_size_that_says_what_it_leaves_out() {
     let pictures = fs::read_dir(dir.path().join(CHARTS))
         .expect("reads")
         .count();
-    assert_eq!(pictures, 2 * (1 + 12 + 12 * 3));
+    // By group, turn by turn, four of causes, times and lengths, and the maps.
+    assert_eq!(pictures, 2 * (1 + 12 + 4 + 12 * 3));
 }
 
 #[test]
@@ -310,4 +314,137 @@ fn what_cannot_be_read_or_written_is_named() {
     fs::write(dir.path().join(CHARTS), "a file in the way").expect("writes");
     let blocked = rebuild(dir.path(), None).expect_err("no folder for charts");
     assert!(blocked.to_string().contains(CHARTS), "{blocked}");
+}
+
+#[test]
+fn bounds_that_were_written_in_part_are_completed() {
+    let (run, texts) = told();
+    let whole = folder(&manifest(), &run, &texts);
+    let wanted = rebuild(whole.path(), None).expect("report");
+    assert_eq!(wanted.evidence.without_bound, 0);
+    let (records, mut bounds) = run;
+    bounds.truncate(1);
+    // What is there stays as it is.
+    bounds[0].flags.push(Arc::from("kept_as_it_is"));
+    let dir = folder(&manifest(), &(records, bounds), &texts);
+    let results = rebuild(dir.path(), None).expect("report");
+    assert_eq!(results.evidence.without_bound, 0);
+    let csv = read(&dir, files::REQUESTS_CSV);
+    assert_eq!(csv.matches("kept_as_it_is").count(), 1);
+    assert_eq!(csv.lines().count(), 4, "a head and each record once");
+    let breaks: Vec<_> = results
+        .breaks
+        .iter()
+        .map(|found| found.origin.as_str())
+        .collect();
+    assert_eq!(breaks, ["system"], "found again from the prompts");
+}
+
+#[test]
+fn several_runs_stand_side_by_side_and_stay_as_they_are() {
+    let (run, texts) = told();
+    let first = folder(&manifest(), &run, &texts);
+    let mut dearer = manifest();
+    dearer.targets[0].name = Arc::from("there");
+    dearer.targets[0].price = Catalogue::shipped().find("gpt-5.5", "2026-11-30").cloned();
+    let mut other = run.clone();
+    for record in &mut other.0 {
+        record.target = Arc::from("there");
+        record.usage.read = Some(Tokens(0));
+    }
+    let second = folder(&dearer, &other, &texts);
+    let out = tempfile::tempdir().expect("folder");
+    let out_dir = out.path().join("both");
+    let dirs = [first.path().to_owned(), second.path().to_owned()];
+    let results = side_by_side(&dirs, Some(&out_dir), None).expect("report");
+    let names: Vec<_> = dirs
+        .iter()
+        .map(|dir| dir.file_name().expect("a name").to_string_lossy())
+        .collect();
+    let targets: Vec<_> = results
+        .totals
+        .iter()
+        .map(|total| total.key.target.to_string())
+        .collect();
+    assert_eq!(
+        targets,
+        [
+            format!("{}: here", names[0]),
+            format!("{}: there", names[1])
+        ]
+    );
+    assert_eq!(results.totals[1].figures.cached_share, Some(0.0));
+    assert!(results.totals[0].figures.cost.is_none() && results.totals[1].figures.cost.is_some());
+    assert_eq!(
+        results.totals[1].figures.conversations, 1,
+        "conversations of one name are two"
+    );
+    for name in [
+        files::REQUESTS_CSV,
+        files::SUMMARY_CSV,
+        files::SUMMARY_JSON,
+        REPORT_MD,
+        REPORT_HTML,
+    ] {
+        let text = fs::read_to_string(out_dir.join(name)).expect(name);
+        assert!(
+            text.contains(&targets[0]) && text.contains(&targets[1]),
+            "{name}"
+        );
+    }
+    assert!(!first.path().join(REPORT_HTML).exists());
+    let shown = side_by_side(&dirs, None, None).expect("results");
+    assert_eq!(shown.totals, results.totals);
+    let blocked = side_by_side(&dirs, Some(first.path()), None).expect_err("a run's own folder");
+    assert!(blocked.to_string().contains("is a run folder"), "{blocked}");
+}
+
+#[test]
+fn prices_of_another_file_bill_every_request_again() {
+    let (run, texts) = told();
+    let mut priced = manifest();
+    priced.targets[0].model = Arc::from("gpt-5.5");
+    let dir = folder(&priced, &run, &texts);
+    assert_eq!(
+        rebuild(dir.path(), None).expect("report").totals[0]
+            .figures
+            .cost,
+        None
+    );
+    let results = rebuild(dir.path(), Some(&Catalogue::shipped())).expect("report");
+    let cost = results.totals[0].figures.cost.expect("a bill");
+    // 5 dollars a million plain, 0.50 read, 30 generated: 4,748 plain, 1,152 read, 12 generated.
+    assert_eq!(cost.decimal(), "0.024676");
+    let csv = read(&dir, files::REQUESTS_CSV);
+    assert!(csv.contains(",0.00512,"), "{csv}");
+}
+
+#[test]
+fn the_summary_fits_its_schema() {
+    let schema: serde_json::Value =
+        serde_json::from_str(&crate::report::summary_schema()).expect("a schema");
+    let validator = jsonschema::validator_for(&schema).expect("compiles");
+    let (run, texts) = told();
+    let mut priced = manifest();
+    priced.targets[0].price = Catalogue::shipped().find("gpt-5.5", "2026-11-30").cloned();
+    for (manifest, run) in [(manifest(), (Vec::new(), Vec::new())), (priced, run)] {
+        let dir = folder(&manifest, &run, &texts);
+        rebuild(dir.path(), None).expect("report");
+        let summary = serde_json::from_str(&read(&dir, files::SUMMARY_JSON)).expect("json");
+        let faults: Vec<String> = validator
+            .iter_errors(&summary)
+            .map(|fault| format!("{fault} at {}", fault.instance_path()))
+            .collect();
+        assert_eq!(faults, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_kept_schema_is_current() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/summary.schema.json");
+    let kept = fs::read_to_string(kept).expect("docs/summary.schema.json");
+    assert!(
+        kept == crate::report::summary_schema(),
+        "run `prefixbench schema --summary > docs/summary.schema.json`"
+    );
 }

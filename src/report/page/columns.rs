@@ -1,8 +1,9 @@
 //! Tables of a page from columns: a name for people, one for programs, and how
 //! a row's number is shown.
 
+use crate::analysis::Estimate;
 use crate::report::html::{Cell, Column, Table};
-use crate::report::words::{UNKNOWN, dollars, latency, mean_tokens, percent};
+use crate::report::words::{UNKNOWN, difference, dollars, latency, mean_tokens, percent};
 use crate::units::{Money, grouped};
 
 /// How a number is shown; its value is kept beside it as it is.
@@ -18,6 +19,12 @@ pub(super) enum Shown {
     Share,
     /// Microseconds, with a fitting unit.
     Latency,
+    /// The same; what is not known took for ever.
+    Endless,
+    /// Microseconds, below 0 or not.
+    Slope,
+    /// A ratio of two counts.
+    Ratio,
     /// Dollars.
     Dollars,
 }
@@ -28,6 +35,8 @@ pub(super) enum Value {
     Number(Option<f64>),
     /// An amount, and as a number for sorting.
     Amount(Option<Money>),
+    /// A difference, and how it is told.
+    Estimate(Option<f64>, String),
 }
 
 /// A column of rows of `R`.
@@ -85,6 +94,26 @@ pub(super) fn amount<R>(
     }
 }
 
+/// A column of differences.
+pub(super) fn estimate<R>(
+    key: &'static str,
+    (name, help): (&'static str, &'static str),
+    shown: impl Fn(f64) -> String + 'static,
+    value: impl Fn(&R) -> Option<Estimate> + 'static,
+) -> Of<R> {
+    Of {
+        key,
+        name,
+        help,
+        shown: Shown::Mean,
+        value: Box::new(move |row| {
+            let value = value(row);
+            let number = value.map(|value| value.difference);
+            Value::Estimate(number, difference(value, &shown))
+        }),
+    }
+}
+
 /// The table of `rows`. A column in which every cell is empty is left out, and
 /// of the names those in `same` where all rows say the same.
 pub(super) fn table<R>(
@@ -130,7 +159,10 @@ impl<R> Of<R> {
     fn cell(&self, row: &R) -> Cell {
         match (self.value)(row) {
             Value::Text(text) => Cell::text(if text == UNKNOWN { "" } else { &text }),
+            Value::Number(None) if self.shown == Shown::Endless => Cell::text("∞"),
             Value::Number(value) => Cell::number(value, |value| self.shown.words(value)),
+            Value::Estimate(None, _) => Cell::default(),
+            Value::Estimate(value, text) => Cell { text, value },
             Value::Amount(value) => Cell {
                 text: value.map_or_else(String::new, |value| dollars(Some(value))),
                 value: value.map(Money::usd),
@@ -154,7 +186,10 @@ impl Shown {
             }
             Self::Mean => mean_tokens(Some(value)),
             Self::Share => percent(Some(value)),
-            Self::Latency => latency(Some(value)),
+            Self::Latency | Self::Endless => latency(Some(value)),
+            Self::Slope if value < 0.0 => format!("-{}", latency(Some(-value))),
+            Self::Slope => latency(Some(value)),
+            Self::Ratio => format!("{value:.2}"),
         }
     }
 }

@@ -2,10 +2,12 @@
 
 mod columns;
 mod facts;
+mod more;
+mod summed;
 mod tables;
 
 use super::headline::headline;
-use super::html::{Break, Download, Page, Picture};
+use super::html::{Break, Download, Page, Picture, Table};
 use super::notes::notes;
 use super::scenes::not_drawn;
 use super::terminal::measured_on;
@@ -17,6 +19,8 @@ use crate::units::grouped;
 /// What a page shows besides results.
 pub(super) struct Shown {
     pub(super) pictures: Vec<Picture>,
+    /// Kinds of pictures that there are none of, each with its reason.
+    pub(super) left_out: Vec<String>,
     /// Breaks with their texts, and how many there are in the drawn conversations.
     pub(super) breaks: (Vec<Break>, usize),
     pub(super) textless: bool,
@@ -42,29 +46,48 @@ pub(super) fn page(results: &Results, manifest: &Manifest, shown: Shown) -> Page
         );
     }
     basis.extend(Some(not_drawn(results)).filter(|said| !said.is_empty()));
-    let mut tables = Vec::new();
-    tables.extend(tables::groups(results));
-    tables.extend(tables::scenarios(results));
-    let more = [
-        tables::differences(results),
-        tables::breaks(results),
-        tables::turns(results),
-    ];
-    tables.extend(more.into_iter().filter(|table| !table.rows.is_empty()));
+    let tables = all_tables(results);
     let (breaks, all) = shown.breaks;
     Page {
         title: title(results, manifest),
         headline: first,
         basis,
         warnings: notes(results),
-        summary: tables::totals(results),
+        summary: summed::totals(results),
         figures: shown.pictures,
+        figures_note: pictures_note(&shown.left_out),
         breaks_note: breaks_note(breaks.len(), all),
         breaks,
         tables,
         facts: facts::facts(manifest),
         downloads: shown.downloads,
     }
+}
+
+/// The tables behind the first one; none without rows.
+fn all_tables(results: &Results) -> Vec<Table> {
+    let tables = [
+        more::apart(results),
+        more::costs(results),
+        Some(tables::differences(results)),
+        summed::groups(results),
+        summed::scenarios(results),
+        Some(more::reuse(results)),
+        Some(more::latencies(results)),
+        Some(tables::fits(results)),
+        Some(tables::breaks(results)),
+        Some(tables::turns(results)),
+    ];
+    let tables = tables.into_iter().flatten();
+    tables.filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// Which kinds of pictures there are none of, and why.
+fn pictures_note(left_out: &[String]) -> String {
+    if left_out.is_empty() {
+        return String::new();
+    }
+    format!("Not drawn: {}.", left_out.join("; "))
 }
 
 fn breaks_note(shown: usize, all: usize) -> String {

@@ -1,253 +1,25 @@
-//! The tables of a page.
+//! The tables of a page that have rows of their own: turns, breaks, differences, lines.
 
-use super::columns::{Of, Shown, amount, number, table, text};
-use crate::analysis::{
-    BreakTotal, Cell, Difference, Estimate, Figures, Results, TotalKey, TurnRow,
-};
+use super::columns::{Of, Shown, estimate, number, table, text};
+use crate::analysis::{BreakTotal, Cell, Difference, Fit, Results, TotalKey, TurnRow};
 use crate::report::html::Table;
-use crate::report::words::{difference, signed_tokens};
+use crate::report::words::{latency, signed_dollars, signed_tokens};
 use crate::units::Tokens;
 
 /// Names of a row that are left out where they are the same everywhere.
-const PLACES: &[&str] = &["group", "scenario", "target", "model", "load"];
+pub(super) const PLACES: &[&str] = &["group", "scenario", "target", "model", "load"];
 
-/// A row of numbers and what it is about.
-struct Summed {
-    group: String,
-    scenario: String,
-    key: TotalKey,
-    figures: Figures,
-    /// Breaks, and tokens lost behind them; only of a total.
-    breaks: Option<u64>,
-    lost: Option<Tokens>,
-}
-
-/// A row per configuration, target, model and load level, with every column.
-pub(super) fn totals(results: &Results) -> Table {
-    let rows: Vec<Summed> = results
-        .totals
-        .iter()
-        .map(|total| {
-            let of = results.breaks.iter().filter(|found| found.key == total.key);
-            let (breaks, lost) = of.fold((0, Some(Tokens(0))), |(breaks, lost), found| {
-                let lost = lost.zip(found.lost).map(|(sum, lost)| sum + lost);
-                (breaks + found.breaks, lost)
-            });
-            Summed {
-                breaks: Some(breaks),
-                lost,
-                ..summed("", "", &total.key, &total.figures)
-            }
-        })
-        .collect();
-    let note = "All scenarios together. Shares are ratios of sums over answered requests that have a count.";
-    let head = ("totals", "Configurations", note);
-    table(head, &summed_columns(), PLACES, &rows)
-}
-
-/// A row per group; `None` where there is one only.
-pub(super) fn groups(results: &Results) -> Option<Table> {
-    let rows: Vec<Summed> = results
-        .groups
-        .iter()
-        .map(|row| summed(&row.group, "", &row.key, &row.figures))
-        .collect();
-    let several = rows.len() > results.totals.len();
-    several.then(|| {
-        let head = ("groups", "By group of scenarios", "");
-        table(head, &summed_columns(), &PLACES[2..], &rows)
-    })
-}
-
-/// A row per scenario; `None` where there is one only.
-pub(super) fn scenarios(results: &Results) -> Option<Table> {
-    let rows: Vec<Summed> = results
-        .rows
-        .iter()
-        .map(|row| {
-            let (group, scenario) = (&row.cell.group, &row.cell.scenario);
-            summed(group, scenario, &TotalKey::from(&row.cell), &row.figures)
-        })
-        .collect();
-    let several = rows.len() > results.totals.len();
-    several.then(|| {
-        let head = ("scenarios", "By scenario", "");
-        table(head, &summed_columns(), &PLACES[2..], &rows)
-    })
-}
-
-fn summed(group: &str, scenario: &str, key: &TotalKey, figures: &Figures) -> Summed {
-    Summed {
-        group: group.to_owned(),
-        scenario: scenario.to_owned(),
-        key: key.clone(),
-        figures: figures.clone(),
-        breaks: None,
-        lost: None,
-    }
-}
-
-const BREAKS: (&str, &str) = (
+pub(super) const BREAKS: (&str, &str) = (
     "breaks",
     "Requests that differ from the earlier one that they share most with",
 );
-const LOST: (&str, &str) = (
+pub(super) const LOST: (&str, &str) = (
     "tokens lost",
     "Tokens behind the breaks that an unbroken prefix would have kept",
 );
 
-fn tokens(value: Option<Tokens>) -> Option<f64> {
+pub(super) fn tokens(value: Option<Tokens>) -> Option<f64> {
     value.map(|value| value.0 as f64)
-}
-
-fn places(key: impl Fn(&Summed) -> &TotalKey + Copy + 'static) -> [Of<Summed>; 3] {
-    [
-        text("target", "target", move |row| key(row).target.to_string()),
-        text("model", "model", move |row| key(row).model.to_string()),
-        text("load", "load", move |row| key(row).load.to_string()),
-    ]
-}
-
-#[expect(clippy::too_many_lines, reason = "one line a column")]
-fn summed_columns() -> Vec<Of<Summed>> {
-    let mut columns = vec![
-        text("configuration", "configuration", |row: &Summed| {
-            row.key.configuration.to_string()
-        }),
-        text("group", "group", |row: &Summed| row.group.clone()),
-        text("scenario", "scenario", |row: &Summed| row.scenario.clone()),
-    ];
-    columns.extend(places(|row| &row.key));
-    let count = |key, name, value: fn(&Figures) -> Option<f64>| {
-        number(key, name, Shown::Count, move |row: &Summed| {
-            value(&row.figures)
-        })
-    };
-    let share = |key, name, value: fn(&Figures) -> Option<f64>| {
-        number(key, name, Shown::Share, move |row: &Summed| {
-            value(&row.figures)
-        })
-    };
-    let latency = |key, name, value: fn(&Figures) -> Option<f64>| {
-        number(key, name, Shown::Latency, move |row: &Summed| {
-            value(&row.figures)
-        })
-    };
-    columns.extend([
-        number(
-            "computed_per_conversation",
-            (
-                "computed per conversation",
-                "Prompt tokens that were not read from the cache, for each conversation",
-            ),
-            Shown::Mean,
-            |row: &Summed| row.figures.computed_per_conversation,
-        ),
-        share(
-            "cached_share",
-            ("cached share", "Tokens read from the cache, of all prompt tokens"),
-            |figures| figures.cached_share,
-        ),
-        share(
-            "cached_share_low",
-            ("95 % from", "Lower end of the interval of the cached share"),
-            |figures| figures.cached_interval.map(|interval| interval.low),
-        ),
-        share(
-            "cached_share_high",
-            ("95 % to", "Upper end of the interval of the cached share"),
-            |figures| figures.cached_interval.map(|interval| interval.high),
-        ),
-        share(
-            "cached_share_after_first",
-            (
-                "after first",
-                "Cached share without each conversation's first request, which finds an empty cache",
-            ),
-            |figures| figures.cached_share_after_first,
-        ),
-        share(
-            "achievable_share",
-            (
-                "achievable share",
-                "What the cache could have returned, of all prompt tokens",
-            ),
-            |figures| figures.achievable_share,
-        ),
-        share(
-            "efficiency",
-            ("efficiency", "Read, of what the cache could have returned"),
-            |figures| figures.efficiency,
-        ),
-        number("breaks", BREAKS, Shown::Count, |row: &Summed| {
-            row.breaks.map(|breaks| breaks as f64)
-        }),
-        number("lost_tokens", LOST, Shown::Count, |row: &Summed| {
-            tokens(row.lost)
-        }),
-        count(
-            "total_tokens",
-            ("prompt tokens", "All prompt tokens as the server counted them"),
-            |figures| tokens(figures.total),
-        ),
-        count(
-            "read_tokens",
-            ("read", "Of these, taken from the cache"),
-            |figures| tokens(figures.read),
-        ),
-        count(
-            "computed_tokens",
-            ("computed", "Of these, not taken from the cache"),
-            |figures| tokens(figures.computed),
-        ),
-        count(
-            "requests",
-            ("requests", "Requests sent; a retry is none of its own"),
-            |figures| Some(figures.requests as f64),
-        ),
-        count(
-            "failed",
-            ("failed", "Requests that were never answered"),
-            |figures| Some(figures.failed as f64),
-        ),
-        count(
-            "without_count",
-            (
-                "without count",
-                "Answered requests whose cached tokens are not known",
-            ),
-            |figures| Some(figures.without_count as f64),
-        ),
-        count(
-            "conversations",
-            ("conversations", "Conversations that the shares are of"),
-            |figures| Some(figures.conversations as f64),
-        ),
-        latency(
-            "ttft_p50_us",
-            ("TTFT p50", "Time to first token: half are faster"),
-            |figures| figures.ttft.p50_us,
-        ),
-        latency(
-            "ttft_p90_us",
-            ("TTFT p90", "Time to first token: nine in ten are faster"),
-            |figures| figures.ttft.p90_us,
-        ),
-        latency(
-            "ttft_p99_us",
-            ("TTFT p99", "Time to first token: 99 in a hundred are faster"),
-            |figures| figures.ttft.p99_us,
-        ),
-        amount("cost_usd", ("cost", "Of the counted requests"), |row: &Summed| {
-            row.figures.cost
-        }),
-        amount(
-            "cost_uncached_usd",
-            ("cost without cache", "Had nothing been read from the cache"),
-            |row: &Summed| row.figures.cost_uncached,
-        ),
-    ]);
-    columns
 }
 
 /// A row per cell and turn.
@@ -284,8 +56,17 @@ pub(super) fn turns(results: &Results) -> Table {
         number("counted", "requests", Shown::Count, |row| {
             Some(row.counted as f64)
         }),
+        number("full_hits", "full hits", Shown::Count, |row| {
+            (row.hit_chances > 0).then_some(row.full_hits as f64)
+        }),
+        number("ttft_p50_us", "TTFT p50", Shown::Latency, |row| {
+            row.ttft_p50_us
+        }),
         number("breaks", "breaks", Shown::Count, |row| {
             Some(row.breaks as f64)
+        }),
+        number("lost_tokens", "tokens lost", Shown::Count, |row| {
+            tokens(row.lost)
         }),
         text("break", "first break", |row: &TurnRow| {
             let example = row.break_example.as_ref();
@@ -323,62 +104,113 @@ pub(super) fn breaks(results: &Results) -> Table {
 
 /// Each configuration against the first, conversation by conversation.
 pub(super) fn differences(results: &Results) -> Table {
-    let value = |estimate: Option<Estimate>| estimate.map(|estimate| estimate.difference);
-    let columns = [
-        text("configuration", "configuration", |row: &Difference| {
+    let name = |key, title, of: fn(&Difference) -> String| text(key, title, of);
+    let columns: Vec<Of<Difference>> = vec![
+        name("configuration", "configuration", |row| {
             row.candidate.configuration.to_string()
         }),
-        text("base", "against", |row: &Difference| {
-            row.base.configuration.to_string()
-        }),
-        text("target", "target", |row: &Difference| {
-            row.candidate.target.to_string()
-        }),
-        text("model", "model", |row: &Difference| {
-            row.candidate.model.to_string()
-        }),
-        text("load", "load", |row: &Difference| {
-            row.candidate.load.to_string()
-        }),
+        name("base", "against", |row| row.base.configuration.to_string()),
+        name("target", "target", |row| row.candidate.target.to_string()),
+        name("model", "model", |row| row.candidate.model.to_string()),
+        name("load", "load", |row| row.candidate.load.to_string()),
         number(
             "pairs",
             ("pairs", "Conversations that both have run"),
             Shown::Count,
             |row: &Difference| Some(row.pairs as f64),
         ),
+        estimate(
+            "cost_difference",
+            ("cost per conversation", ""),
+            signed_dollars,
+            |row: &Difference| row.cost_usd,
+        ),
+        estimate(
+            "computed_difference",
+            ("computed per conversation", ""),
+            signed_tokens,
+            |row: &Difference| row.computed,
+        ),
+        estimate(
+            "share_difference",
+            ("cached share", ""),
+            |value| format!("{:+.1} points", value * 100.0),
+            |row: &Difference| row.cached_share,
+        ),
+        estimate(
+            "ttft_difference",
+            (
+                "TTFT",
+                "Of the mean time to first token of a conversation's requests",
+            ),
+            signed_latency,
+            |row: &Difference| row.ttft_us,
+        ),
     ];
-    let note = "Pairs of the same scenario and repeat; in brackets the 95 % interval.";
+    let note = "Pairs of the same scenario and repeat, over the requests that both answered; in \
+                brackets the 95 % interval. Where that holds 0, one cannot tell.";
     let head = (
         "differences",
         "Differences, conversation by conversation",
         note,
     );
-    let mut out = table(head, &columns, PLACES, &results.differences);
-    if out.rows.is_empty() {
-        return out;
-    }
-    for (key, name) in [
-        ("computed_difference", "computed per conversation"),
-        ("share_difference", "cached share"),
-    ] {
-        out.columns.push(crate::report::html::Column {
-            key: key.to_owned(),
-            name: name.to_owned(),
-            help: String::new(),
-            number: true,
-        });
-    }
-    for (row, found) in out.rows.iter_mut().zip(&results.differences) {
-        row.push(crate::report::html::Cell {
-            text: difference(found.computed, signed_tokens),
-            value: value(found.computed),
-        });
-        row.push(crate::report::html::Cell {
-            text: difference(found.cached_share, |value| {
-                format!("{:+.1} points", value * 100.0)
-            }),
-            value: value(found.cached_share),
-        });
-    }
-    out
+    table(head, &columns, PLACES, &results.differences)
+}
+
+fn signed_latency(us: f64) -> String {
+    let sign = if us < 0.0 { '-' } else { '+' };
+    format!("{sign}{}", latency(Some(us.abs())))
+}
+
+/// Time to first token against computed tokens.
+pub(super) fn fits(results: &Results) -> Table {
+    let columns: Vec<Of<Fit>> = vec![
+        text("configuration", "configuration", |row: &Fit| {
+            row.configuration
+                .as_deref()
+                .unwrap_or("all together")
+                .to_owned()
+        }),
+        text("target", "target", |row: &Fit| row.target.to_string()),
+        text("model", "model", |row: &Fit| row.model.to_string()),
+        text("load", "load", |row: &Fit| row.load.to_string()),
+        number(
+            "slope_us",
+            ("per 1,000 computed tokens", "Slope of the line"),
+            Shown::Slope,
+            |row: &Fit| Some(row.line.slope * 1e3),
+        ),
+        number(
+            "slope_us_low",
+            ("95 % from", "Lower end of the interval of the slope"),
+            Shown::Slope,
+            |row: &Fit| row.line.interval.map(|interval| interval.low * 1e3),
+        ),
+        number(
+            "slope_us_high",
+            ("95 % to", "Upper end of the interval of the slope"),
+            Shown::Slope,
+            |row: &Fit| row.line.interval.map(|interval| interval.high * 1e3),
+        ),
+        number(
+            "intercept_us",
+            ("with none computed", "Where the line begins"),
+            Shown::Slope,
+            |row: &Fit| Some(row.line.intercept),
+        ),
+        number(
+            "r_squared",
+            ("explained", "Of the variance of the times, by the line"),
+            Shown::Share,
+            |row: &Fit| row.line.r_squared,
+        ),
+        number("points", ("requests", ""), Shown::Count, |row: &Fit| {
+            Some(row.line.n as f64)
+        }),
+    ];
+    let note = "A straight line by ordinary least squares; its interval is drawn over whole \
+                conversations (bootstrap; above 2,000 of them the closed form that is robust to \
+                what requests of one conversation have in common).";
+    let head = ("fits", "Time to first token against computed tokens", note);
+    table(head, &columns, PLACES, &results.fits)
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cache::Routing;
 use crate::scenario::load::shown;
-use crate::units::{Money, Tokens};
+use crate::units::Tokens;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -97,8 +97,57 @@ fn everything_that_a_plan_can_say_is_read() {
     assert_eq!(cache.as_deref(), Some("blocks:32"));
     assert_eq!(plan.limits.requests, Some(100));
     assert_eq!(plan.limits.tokens, Some(Tokens(1_000_000)));
-    assert_eq!(plan.limits.cost, Some(Money(2_500_000_000_000)));
+    assert_eq!(plan.setting("max-usd"), ["2.5"]);
     assert_eq!(plan.rules, ["cached_share > 0.5"]);
+}
+
+#[test]
+fn load_models_and_limits_are_kept_as_their_flags_are_written() {
+    let plan = loaded(
+        "plan: paced\nscenarios: [chat.yaml]\n\
+         load: [sessions=4, 'open=2/s', 'ramp=1..9,over=300s']\n\
+         think: exponential=5s\nduration: 10m\n\
+         limits: {in_flight: 8, requests_per_minute: 60, tokens_per_minute: 1000, longest_wait: 90s}\n",
+    )
+    .expect("valid");
+    let shown = |name: &str| plan.setting(name).join(" ");
+    assert_eq!(
+        shown("load"),
+        "sessions=4 open=2/s,poisson ramp=1..9,over=5m"
+    );
+    assert_eq!(shown("think"), "exponential=5s");
+    assert_eq!(shown("duration"), "10m");
+    assert_eq!(shown("in-flight"), "8");
+    assert_eq!(shown("requests-per-minute"), "60");
+    assert_eq!(shown("tokens-per-minute"), "1000");
+    assert_eq!(shown("longest-wait"), "1m30s");
+    let plan = loaded(
+        "plan: swept\nscenarios: [chat.yaml]\nsweep: 'sessions=1..8,x2'\n\
+         until: [ttft_p90<=1s, failed<=1%]\n",
+    )
+    .expect("valid");
+    assert_eq!(plan.setting("sweep"), ["sessions=1..8,x2"]);
+    assert_eq!(plan.setting("until"), ["ttft_p90<=1000ms", "failed<=1%"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_load_is_said_where_it_stands() {
+    for (line, said) in [
+        ("load: [closed=8]", "is no load model"),
+        ("load: []", "is an empty list"),
+        ("load: sessions=1\nsessions: 2", "only one of them"),
+        ("load: trace=none.csv", "none.csv"),
+        ("until: failed<=1%", "ends a sweep"),
+        ("sweep: sessions=8..1,x2", "begins above 0"),
+        ("think: soon", "cannot be read"),
+        ("duration: 0s", "must be above 0"),
+        ("limits: {in_flight: 0}", "must be at least 1"),
+        ("limits: {usd: -1}", "amount of dollars"),
+    ] {
+        let text = format!("plan: wrong\nscenarios: [chat.yaml]\n{line}\n");
+        let shown = refusal(&text);
+        assert!(shown.contains(said), "{line}: {shown}");
+    }
 }
 
 #[test]

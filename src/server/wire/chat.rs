@@ -1,8 +1,8 @@
 //! Answers of `/v1/chat/completions`.
 
 use super::{Answer, Due, Frame};
-use crate::server::FINGERPRINT;
 use crate::server::profile::Habit;
+use crate::server::{FINGERPRINT, FIRST_TOKEN};
 use serde_json::{Value, json};
 
 fn finish(answer: &Answer) -> &'static str {
@@ -116,7 +116,13 @@ pub(super) fn frames(answer: &Answer) -> Vec<Frame> {
         if answer.habit == Habit::LlamaCpp {
             usage["timings"] = timings(answer);
         }
+        if answer.stamps {
+            usage["usage"][FIRST_TOKEN] = json!(0);
+        }
         push(Due::End, usage, answer.counts.output);
+        if let Some(frame) = frames.last_mut() {
+            frame.stamped = answer.stamps;
+        }
     }
     if answer.done {
         frames.push(Frame::new(Due::End, "[DONE]"));

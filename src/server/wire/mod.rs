@@ -9,10 +9,12 @@ mod gemini;
 mod messages;
 mod responses;
 
+use super::FIRST_TOKEN;
 use super::ask::Dialect;
 use super::profile::Habit;
 use super::usage::Counts;
 use serde_json::Value;
+use std::time::Duration;
 
 /// When an event is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +34,8 @@ pub(super) struct Frame {
     /// Its name, in formats that name events.
     pub(super) event: Option<&'static str>,
     pub(super) data: String,
+    /// Whether `data` has a [`FIRST_TOKEN`] that is filled in when it is sent.
+    pub(super) stamped: bool,
 }
 
 impl Frame {
@@ -40,6 +44,7 @@ impl Frame {
             due,
             event: None,
             data: data.into(),
+            stamped: false,
         }
     }
 
@@ -49,7 +54,15 @@ impl Frame {
             due,
             event: Some(event),
             data: data.to_string(),
+            stamped: false,
         }
+    }
+
+    /// Fills in when the first token was sent.
+    pub(super) fn stamp(&mut self, after: Duration) {
+        let open = format!("\"{FIRST_TOKEN}\":0");
+        let told = format!("\"{FIRST_TOKEN}\":{}", after.as_micros());
+        self.data = self.data.replacen(&open, &told, 1);
     }
 }
 
@@ -79,6 +92,8 @@ pub(super) struct Answer {
     pub(super) done: bool,
     /// Whether the opening events are sent before anything is computed.
     pub(super) role_gap: bool,
+    /// Whether usage says when the first token was sent.
+    pub(super) stamps: bool,
 }
 
 impl Answer {
