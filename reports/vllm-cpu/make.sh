@@ -43,7 +43,7 @@ rm -rf "$out"/{library,library-file,library-litellm,library-litellm-anthropic,li
 
 # slim NAME: what shows every difference, without texts and pictures.
 slim() {
-  rm -rf "$out/$1"/{charts,report.html,requests.jsonl,spans.jsonl,bounds.jsonl,summary.json}
+  rm -rf "$out/$1"/{charts,report.html,requests.jsonl,spans.jsonl,bounds.jsonl,summary.json,aside.jsonl,ledger.jsonl}
 }
 
 # sample SEED: a tenth of the library.
