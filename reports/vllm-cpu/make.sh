@@ -43,7 +43,7 @@ rm -rf "$out"/{library,library-file,library-litellm,library-litellm-anthropic,li
 
 # slim NAME: what shows every difference, without texts and pictures.
 slim() {
-  rm -rf "$out/$1"/{charts,report.html,requests.jsonl,spans.jsonl,bounds.jsonl,summary.json}
+  rm -rf "$out/$1"/{charts,report.html,requests.jsonl,spans.jsonl,bounds.jsonl,summary.json,aside.jsonl,ledger.jsonl}
 }
 
 # sample SEED: a tenth of the library.
@@ -73,7 +73,8 @@ behind=(--target http://127.0.0.1:14000/v1 --model tiny --isolate-by salt --toke
   --cache-model blocks:32,capacity=32768 --metrics http://127.0.0.1:18000/metrics)
 export PREFIXBENCH_API_KEY=sk-local
 "$program" run scenarios/quickstart.yaml "${five[@]}" "${behind[@]}" --out "$out/litellm"
-"$program" run scenarios/quickstart.yaml "${five[@]}" "${behind[@]}" --dialect anthropic \
+# In Messages LiteLLM leaves out what is 0. The probe shows that it does; without it, below, such counts are absent.
+"$program" run scenarios/quickstart.yaml "${five[@]}" "${behind[@]}" --dialect anthropic --probe \
   --out "$out/litellm-anthropic"
 mapfile -t scenarios < <(sample 1)
 "$program" run "${scenarios[@]}" "${five[@]}" "${behind[@]}" --out "$out/library-litellm"

@@ -276,7 +276,7 @@ mod tests {
         for line in [
             "exec sleep 600",
             "echo sk; exec sleep 600 >&-",
-            "sleep 600 & echo sk",
+            "sleep 5 & echo sk",
         ] {
             let key = Key::within(line, None, Duration::from_millis(50));
             let late = key.refresh().await.unwrap_err();
@@ -295,7 +295,7 @@ mod tests {
             None,
         );
         let started = async {
-            while std::fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n')) == false {
+            while !std::fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n')) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
