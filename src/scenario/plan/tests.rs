@@ -80,6 +80,7 @@ fn everything_that_a_plan_can_say_is_read() {
     isolate=cell
     lifetime=600
     max-tokens=32
+    max-usd=2.5
     model=tiny
     order=shuffled
     profile=openai-old
@@ -145,7 +146,8 @@ fn what_is_wrong_with_a_load_is_said_where_it_stands() {
         ("limits: {usd: -1}", "amount of dollars"),
     ] {
         let text = format!("plan: wrong\nscenarios: [chat.yaml]\n{line}\n");
-        let shown = refusal(&text);
+        let shown = refusal(&text).replace('│', " ");
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(shown.contains(said), "{line}: {shown}");
     }
 }
