@@ -400,7 +400,7 @@ impl Source {
         if let Some(record) = self.waiting.remove(&at) {
             return Ok(Some(record));
         }
-        while let Some(record) = self.lines.next() {
+        for record in self.lines.by_ref() {
             let number = self.read;
             self.read += 1;
             if number == at {

@@ -109,7 +109,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
-    /// Run one of N parts: which one, JOB_COMPLETION_INDEX says, as in an Indexed Job
+    /// Run one of N parts: which one, `JOB_COMPLETION_INDEX` says, as in an Indexed Job
     #[arg(long, value_name = "N", conflicts_with = "shard")]
     shards: Option<u32>,
 
