@@ -21,6 +21,21 @@ UNITS = np.array(
 )
 TAILS = [0.025, 0.975]
 
+# Computed tokens and times of six conversations of four requests.
+X = np.array([[1000 + 37 * u, 210 + 11 * u * u, 400 - 20 * u, 90 + 5 * u] for u in range(6)], dtype=float)
+NOISE = np.array([[3, -9, 14, -2], [-7, 5, 1, 8], [12, 3, -6, -11], [0, 9, -4, 6], [-8, 2, 10, -5], [4, -12, 7, 1]])
+Y = 20000 + 50 * X + 100 * NOISE
+
+
+def robust(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least squares line and its covariance, robust to clusters (the rows)."""
+    design = np.stack([np.ones(x.size), x.ravel()], axis=1)
+    line, *_ = np.linalg.lstsq(design, y.ravel(), rcond=None)
+    residuals = (y.ravel() - design @ line).reshape(x.shape)
+    scores = np.stack([residuals.sum(axis=1), (x * residuals).sum(axis=1)], axis=1)
+    inverse = np.linalg.inv(design.T @ design)
+    return line, inverse @ (scores.T @ scores) @ inverse
+
 
 def main() -> None:
     for q in (0.5, 0.9, 0.99):
@@ -45,6 +60,23 @@ def main() -> None:
     error = np.std(candidate - base, ddof=1) / np.sqrt(len(many))
     low, high = other_ratio - ratio - z * error, other_ratio - ratio + z * error
     print("normal difference", [float(low), float(high)])
+    lines(random)
+
+
+def lines(random: np.random.Generator) -> None:
+    line, _ = robust(X, Y)
+    print("line", line.tolist())
+    drawn = random.integers(0, len(X), size=(400_000, len(X)))
+    x, y = X[drawn].reshape(len(drawn), -1), Y[drawn].reshape(len(drawn), -1)
+    mean_x, mean_y = x.mean(axis=1), y.mean(axis=1)
+    slopes = ((x * y).mean(axis=1) - mean_x * mean_y) / ((x * x).mean(axis=1) - mean_x**2)
+    print("slope", np.quantile(slopes, TAILS).tolist())
+    print("height at 500", np.quantile(mean_y + slopes * (500 - mean_x), TAILS).tolist())
+    line, spread = robust(np.tile(X, (400, 1)), np.tile(Y, (400, 1)))
+    z = 1.959963984540054
+    print("slope, 2,400", [float(line[1] + side * z * np.sqrt(spread[1, 1])) for side in (-1, 1)])
+    at = np.array([1, 500.0])
+    print("height, 2,400", [float(line @ at + side * z * np.sqrt(at @ spread @ at)) for side in (-1, 1)])
 
 
 if __name__ == "__main__":

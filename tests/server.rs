@@ -7,7 +7,7 @@
 use prefixbench::cache::{Cache, Query};
 use prefixbench::server::{
     FAULTS, FINGERPRINT, Fault, Faults, Handle, Options, PROFILES, SIMULATED, Server, Speed,
-    find_profile,
+    Template, find_profile,
 };
 use prefixbench::tokens::{TemplateMessage, embedded};
 use reqwest::{Client, RequestBuilder, Response};
@@ -765,11 +765,163 @@ async fn every_profile_answers_every_dialect_whole_and_streamed() {
             let events = events(&server, path, &streamed).await;
             assert!(events.len() > 4, "{} {path}", profile.name);
         }
+        let bedrock = json!({"inferenceConfig": {"maxTokens": 2},
+            "messages": [{"role": "user", "content": [{"text": text(1, 1_500)}]}]});
+        let path = "/model/vendor.name-1:0/converse";
+        let (status, answer) = whole(&server, path, &bedrock).await;
+        assert_eq!(status, 200, "{} {path}: {answer}", profile.name);
+        assert!(answer["usage"]["inputTokens"].is_u64(), "{}", profile.name);
         for path in ["/v1/models", "/props", "/metrics", "/health"] {
             let url = format!("{}{path}", server.origin());
             let response = sent(client().get(url)).await;
             assert_eq!(response.status(), 200, "{} {path}", profile.name);
         }
         server.shutdown().await;
+    }
+}
+
+/// Read and written of one chat request.
+async fn read_and_written(server: &Handle, body: &Value) -> (u64, u64) {
+    let usage = chat(server, body).await["usage"].clone();
+    let details = &usage["prompt_tokens_details"];
+    let count = |name: &str| details[name].as_u64().unwrap_or(0);
+    (count("cached_tokens"), count("cache_write_tokens"))
+}
+
+#[tokio::test]
+async fn a_block_marked_for_an_hour_outlives_the_others_and_is_billed_apart() {
+    let server = start(options("anthropic")).await;
+    let marked = |seed, ttl: &str| {
+        json!({"type": "text", "text": text(seed, 3_000),
+        "cache_control": {"type": "ephemeral", "ttl": ttl}})
+    };
+    let body = json!({"model": "m", "max_tokens": 1, "system": [marked(1, "1h")],
+        "messages": [{"role": "user", "content": [marked(2, "5m")]}]});
+    let usage = async || whole(&server, "/v1/messages", &body).await.1["usage"].clone();
+    let count = |value: &Value| value.as_u64().expect("a count");
+    let cold = usage().await;
+    let split = &cold["cache_creation"];
+    let (long, short) = (
+        count(&split["ephemeral_1h_input_tokens"]),
+        count(&split["ephemeral_5m_input_tokens"]),
+    );
+    assert!(long > 2_000 && short > 2_000, "{cold}");
+    assert_eq!(long + short, count(&cold["cache_creation_input_tokens"]));
+    server.advance(Duration::from_mins(30));
+    let later = usage().await;
+    assert_eq!(count(&later["cache_read_input_tokens"]), long, "{later}");
+    assert_eq!(later["cache_creation"]["ephemeral_1h_input_tokens"], 0);
+    assert_eq!(count(&later["cache_creation_input_tokens"]), short);
+    server.advance(Duration::from_mins(61));
+    assert_eq!(usage().await, cold, "nothing lives for ever");
+}
+
+#[tokio::test]
+async fn anthropic_refuses_too_many_markers_and_an_hour_behind_five_minutes() {
+    let server = start(options("anthropic")).await;
+    let block = |ttl: &str| json!({"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral", "ttl": ttl}});
+    let cases = [
+        (vec![block("5m"); 5], "A maximum of 4 blocks"),
+        (vec![block("5m"), block("1h")], "must not come after"),
+    ];
+    for (blocks, expected) in cases {
+        let body = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": blocks}]});
+        let (status, answer) = whole(&server, "/v1/messages", &body).await;
+        assert_eq!(status, 400);
+        assert!(answer.to_string().contains(expected), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn openai_reads_and_writes_as_its_cache_options_say() {
+    let server = start(options("openai")).await;
+    let body = |options: &Value| {
+        json!({"model": "m", "max_tokens": 1, "prompt_cache_options": options,
+        "messages": [{"role": "user", "content": text(1, 3_000)}]})
+    };
+    let explicit = body(&json!({"mode": "explicit"}));
+    for _ in 0..2 {
+        assert_eq!(read_and_written(&server, &explicit).await, (0, 0));
+    }
+    let long = body(&json!({"ttl": "12h"}));
+    let (_, written) = read_and_written(&server, &long).await;
+    assert!(written > 2_000);
+    server.advance(Duration::from_hours(11));
+    assert_eq!(read_and_written(&server, &long).await, (written, 0));
+    server.advance(Duration::from_hours(13));
+    assert_eq!(read_and_written(&server, &long).await, (0, written));
+    let (status, refused) = whole(
+        &server,
+        "/v1/chat/completions",
+        &body(&json!({"ttl": "1y"})),
+    )
+    .await;
+    assert_eq!(status, 400, "{refused}");
+}
+
+#[tokio::test]
+async fn older_openai_models_keep_entries_for_a_day_and_refuse_the_newer_field() {
+    let server = start(options("openai-old")).await;
+    let mut body = json!({"model": "m", "max_tokens": 1, "prompt_cache_retention": "24h",
+        "messages": [{"role": "user", "content": text(1, 3_000)}]});
+    assert_eq!(read_and_written(&server, &body).await.0, 0);
+    server.advance(Duration::from_hours(23));
+    let kept = read_and_written(&server, &body).await.0;
+    body["prompt_cache_options"] = json!({"mode": "explicit"});
+    let (status, _) = whole(&server, "/v1/chat/completions", &body).await;
+    assert_eq!(status, 400);
+    assert!(kept > 2_000, "{kept}");
+}
+
+#[tokio::test]
+async fn llama_cpp_puts_a_request_into_the_slot_that_it_names() {
+    let server = start(options("llama-cpp")).await;
+    // Two chats on one system text: by itself the server lets them fight over a slot.
+    let body = |chat: usize, slot: i64, cold: bool| {
+        json!({"model": "m", "max_tokens": 1, "id_slot": slot,
+        "cache_prompt": !cold, "messages": [{"role": "system", "content": text(9, 400)},
+            {"role": "user", "content": text(chat, 600)}]})
+    };
+    let read = async |chat, slot, cold| read_and_written(&server, &body(chat, slot, cold)).await.0;
+    assert_eq!(read(1, 0, false).await, 0);
+    assert_eq!(read(2, 1, false).await, 0, "an empty slot shares nothing");
+    let (first, second) = (read(1, 0, false).await, read(2, 1, false).await);
+    assert!(first > 900 && second > 900, "{first} {second}");
+    assert_eq!(read(1, 0, true).await, 0, "told to read nothing");
+    assert_eq!(read(1, 0, false).await, first, "and filled the slot");
+    assert!(read(1, 77, false).await > 900, "no such slot: as without");
+
+    let (status, erased) = whole(&server, "/slots/0?action=erase", &json!({})).await;
+    assert_eq!((status, &erased["id_slot"]), (200, &json!(0)));
+    assert!(erased["n_erased"].as_u64() > Some(900), "{erased}");
+    assert_eq!(read(1, 0, false).await, 0);
+    for path in ["/slots/7?action=erase", "/slots/0?action=save"] {
+        assert!(whole(&server, path, &json!({})).await.0 >= 400, "{path}");
+    }
+    let slots = sent(client().get(format!("{}/slots", server.origin()))).await;
+    let slots: Value = serde_json::from_str(&slots.text().await.expect("a body")).expect("JSON");
+    assert_eq!(slots[0]["is_processing"], false);
+    assert!(slots[1]["n_prompt_tokens"].as_u64() > Some(900), "{slots}");
+}
+
+#[tokio::test]
+async fn a_rendered_prompt_tokenises_to_what_the_conversation_does() {
+    for template in [Template::Plain, Template::SystemLast, Template::Dated] {
+        let server = start(Options {
+            template,
+            ..options("llama-cpp")
+        })
+        .await;
+        let messages = json!({"messages": [{"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "One, two.\n"}]});
+        let (_, shown) = whole(&server, "/apply-template", &messages).await;
+        let rendered = shown["prompt"].as_str().expect("a prompt");
+        assert!(rendered.ends_with("<|im_start|>assistant\n"), "{rendered}");
+        let text = json!({"content": rendered, "add_special": true, "parse_special": true});
+        let (_, of_text) = whole(&server, "/tokenize", &text).await;
+        let (_, of_messages) = whole(&server, "/tokenize", &messages).await;
+        assert_eq!(of_text["tokens"], of_messages["tokens"], "{template:?}");
+        let usage = chat(&server, &messages).await["usage"].clone();
+        assert_eq!(usage["prompt_tokens"], of_text["count"], "{template:?}");
     }
 }

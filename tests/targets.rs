@@ -12,7 +12,7 @@ use prefixbench::analysis::prices::Catalogue;
 use prefixbench::chat::{Usage, UsageOrigin};
 use prefixbench::load::preset::{self, PRESETS};
 use prefixbench::provider::{self, decode, usage};
-use prefixbench::server::{Handle, Options, Server, Speed, find_profile};
+use prefixbench::server::{Handle, Options, Server, Speed, TEMPLATES, find_profile};
 use prefixbench::units::Money;
 use serde_json::{Value, json};
 use std::fs;
@@ -380,6 +380,20 @@ fn the_probe_finds_the_rule_of_each_profile() {
             &inclusive,
         ),
         ("deepseek", "openai-chat", "units", "reported", &inclusive),
+        (
+            "vllm-small",
+            "openai-chat",
+            "blocks:32,capacity=130",
+            "reported",
+            &inclusive,
+        ),
+        (
+            "vllm-align",
+            "openai-chat",
+            "blocks:1600",
+            "reported",
+            &inclusive,
+        ),
     ];
     for (profile, dialect, model, counts, convention) in cases {
         let server = bench.server(profile, "");
@@ -400,6 +414,88 @@ fn the_probe_finds_the_rule_of_each_profile() {
         assert!(requests < 60, "{profile}: {requests} requests");
         bench.runtime.block_on(server.shutdown());
     }
+}
+
+#[test]
+fn the_probe_finds_what_a_chat_template_does() {
+    let bench = Bench::new();
+    for (name, template, _) in TEMPLATES {
+        let server = bench.with("vllm", "", |options| options.template = *template);
+        let (found, text) = bench.probed(&server, "openai-chat", &["--tokens", "300"]);
+        let told = found["template"].to_string();
+        let expected = match *name {
+            "plain" => "nothing in it breaks a prefix",
+            "system-last" => "the system text moves to the last user message",
+            "drops-reasoning" => "reasoning of earlier turns is left out",
+            _ => "a date is inserted (`Today Date: 16 Oct 2026`)",
+        };
+        assert!(told.contains(expected), "{name}: {told}");
+        // The same by counts alone, where a server does not show its template.
+        let dropped = &found["findings"]["reasoning_dropped"];
+        assert_eq!(*dropped, *name == "drops-reasoning", "{name}\n{text}");
+        let moved = text.contains("a repeat is read and another turn is not");
+        assert_eq!(moved, *name == "system-last", "{name}\n{text}");
+        bench.runtime.block_on(server.shutdown());
+    }
+}
+
+#[test]
+fn a_cache_of_answers_is_told_and_no_count_is_believed() {
+    let bench = Bench::new();
+    let server = bench.server("litellm", "answer-cache:1");
+    let (found, text) = bench.probed(&server, "openai-chat", &["--tokens", "300"]);
+    assert_eq!(
+        found["findings"]["answer_cache"], "x-litellm-cache-key",
+        "{text}"
+    );
+    assert!(text.contains("unreliable: "), "{text}");
+}
+
+#[test]
+fn entries_that_cannot_be_read_at_once_are_waited_for() {
+    let bench = Bench::new();
+    let server = bench.with("openai", "", |options| {
+        options.visible_after = std::time::Duration::from_millis(1_500);
+    });
+    let (found, text) = bench.probed(&server, "openai-chat", &["--tokens", "2000"]);
+    let delay = found["findings"]["delay_ms"].as_u64();
+    assert!(delay >= Some(1_000), "{text}");
+}
+
+#[test]
+fn a_run_can_probe_its_target_first_and_keeps_what_was_found() {
+    let bench = Bench::new();
+    bench.scenario(2);
+    let server = bench.server("gemini", "");
+    let url = server.url();
+    bench.write(
+        "targets.yaml",
+        &format!("targets:\n  mine: {{url: '{url}', model: m}}\n"),
+    );
+    let run = [
+        "run",
+        "chat.yaml",
+        "--config",
+        "dev",
+        "--target",
+        "mine",
+        "-q",
+        "--out",
+    ];
+    bench.command().args(run).arg("without").assert().success();
+    assert_eq!(bench.records("without")[0]["usage"]["origin"], "absent");
+    assert!(server.reset());
+    bench
+        .command()
+        .args(run)
+        .args(["with", "--probe"])
+        .assert()
+        .success();
+    let probed: Value = serde_json::from_str(&bench.read("with/probe.json")).expect("JSON");
+    assert_eq!(probed["findings"]["counts"], "left_out_when_zero");
+    let records = bench.records("with");
+    assert_eq!(records[0]["usage"]["read"], 0, "{}", records[0]);
+    assert_eq!(records[0]["flags"], json!(["absent_means_zero"]));
 }
 
 #[test]
@@ -788,4 +884,88 @@ fn a_server_that_is_not_there_is_told_at_once() {
     let records = bench.records("run");
     assert_eq!(records.len(), 2, "one request and its retry, in one cell");
     assert!(records.iter().all(|record| record["outcome"] == "connect"));
+}
+
+#[test]
+fn every_dialect_runs_against_the_embedded_server_and_its_count_is_the_bound() {
+    let bench = Bench::new();
+    bench.scenario(3);
+    for dialect in provider::DIALECTS {
+        let name = dialect.name();
+        // Each dialect on the usual server, and those of their own vendors.
+        let own = match name {
+            "bedrock" => "anthropic",
+            name => name,
+        };
+        for profile in ["vllm", own] {
+            if find_profile(profile).is_none() {
+                continue;
+            }
+            let out = format!("{name}-{profile}");
+            let run = [
+                "run",
+                "chat.yaml",
+                "--config",
+                "dev",
+                "-q",
+                "--dialect",
+                name,
+                "--profile",
+                profile,
+                "--out",
+                &out,
+            ];
+            bench.command().args(run).assert().success();
+            let csv = bench.read(&format!("{out}/requests.csv"));
+            let mut rows = csv::Reader::from_reader(csv.as_bytes());
+            let rows: Vec<std::collections::HashMap<String, String>> =
+                rows.deserialize().collect::<Result<_, _>>().expect("rows");
+            assert_eq!(rows.len(), 3, "{out}");
+            for row in rows {
+                assert_eq!(row["outcome"], "ok", "{out}");
+                // A count of nothing is left out on the Gemini wire.
+                if profile == "vllm" && row["usage_origin"] == "reported" {
+                    assert_eq!(row["read_tokens"], row["bound_tokens"], "{out}");
+                }
+                assert_eq!(row["first_text_us"].is_empty(), name == "bedrock", "{out}");
+            }
+        }
+    }
+}
+
+#[test]
+fn counters_are_read_where_the_targets_file_says() {
+    let bench = Bench::new();
+    bench.scenario(2);
+    let (server, idle) = (bench.server("vllm", ""), bench.server("vllm", ""));
+    let (url, at, beside) = (server.url(), server.origin(), idle.origin());
+    bench.write(
+        "targets.yaml",
+        &format!(
+            "targets:\n  fleet: {{url: '{url}', model: m, metrics: ['{at}/metrics', '{beside}/metrics']}}\n  \
+             lost: {{url: '{url}', model: m, metrics: ['{at}/metrics', '{beside}/nothing']}}\n"
+        ),
+    );
+    let run = |target: &str| {
+        let run = [
+            "run",
+            "chat.yaml",
+            "--config",
+            "dev",
+            "-q",
+            "--target",
+            target,
+            "--out",
+            target,
+        ];
+        let done = bench.command().args(run).assert().success();
+        String::from_utf8_lossy(&done.get_output().stderr).into_owned()
+    };
+    run("fleet");
+    let counters: Value = serde_json::from_str(&bench.read("fleet/counters.json")).expect("JSON");
+    assert_eq!(counters["agree"], true, "{counters}");
+    assert_eq!(counters["urls"].as_array().map(Vec::len), Some(2));
+    let said = run("lost");
+    assert!(said.contains("/nothing`: HTTP 404"), "{said}");
+    assert!(!bench.dir.path().join("lost/counters.json").exists());
 }

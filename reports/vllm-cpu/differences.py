@@ -2,7 +2,9 @@
 """Count less bound for every request of the runs in a folder: differences.py [FOLDER]
 
 A row per run and configuration, a column per class of requests: the first of a conversation, those
-whose prefix went on, those whose prefix broke. Needs nothing but the `requests.csv` files.
+whose prefix went on, those whose prefix broke. Then, for the requests that `library` and
+`library-file` have in common, whether the server's /tokenize and the tokenizer file gave the same
+tokens. Needs nothing but the `requests.csv` files.
 """
 import csv
 import sys
@@ -45,6 +47,25 @@ def rows_of(folder):
     return [(name, table[name]) for name in order]
 
 
+def counts_of(folder):
+    names = ("total_tokens", "eligible_tokens", "bound_tokens", "read_tokens")
+    with open(folder / "requests.csv", newline="") as file:
+        return {
+            (row["conversation"], row["turn"], row["request"]): [row[name] for name in names]
+            for row in csv.DictReader(file)
+        }
+
+
+def tokenizers(base):
+    served, local = base / "library", base / "library-file"
+    if not all((run / "requests.csv").exists() for run in (served, local)):
+        return
+    served, local = counts_of(served), counts_of(local)
+    both = served.keys() & local.keys()
+    differ = sum(served[one] != local[one] for one in both)
+    print(f"\n/tokenize and tokenizer.json: {len(both)} requests in common, {differ} differ")
+
+
 def main():
     base = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
     runs = sorted(path.parent for path in base.glob("*/requests.csv"))
@@ -57,6 +78,7 @@ def main():
             for differences in cells.values():
                 total.update(differences)
     print(f"\nAll requests (requests × difference in tokens): {tell(total)}")
+    tokenizers(base)
 
 
 main()

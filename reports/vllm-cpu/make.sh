@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Repeats the runs of this folder: vLLM on a CPU with the small model that vllm.sh makes, LiteLLM
-# in front of it for the last one. Half an hour on two cores. Writes beside itself.
+# Repeats the runs of this folder: vLLM on a CPU with the small models that vllm.sh makes, LiteLLM
+# in front of it, and llama.cpp. An hour and a half on two cores. Writes beside itself.
 #
 #   reports/vllm-cpu/make.sh [PROGRAM] [FOLDER]     (target/release/prefixbench, this folder)
 set -euo pipefail
@@ -39,6 +39,17 @@ five=(--config inline,dev,layered,turn-context,append-only)
 direct=(--target http://127.0.0.1:18000/v1 --model tiny)
 tokenizer=$models/chain/tokenizer.json
 rm -rf "$out"/{chat,anthropic,litellm,litellm-anthropic,random,random-live}
+rm -rf "$out"/{library,library-file,library-litellm,library-litellm-anthropic,library-random,library-small,llama}
+
+# slim NAME: what shows every difference, without texts and pictures.
+slim() {
+  rm -rf "$out/$1"/{charts,report.html,requests.jsonl,spans.jsonl,bounds.jsonl,summary.json}
+}
+
+# sample SEED: a tenth of the library.
+sample() { python3 "$here/sample.py" "$1" scenarios; }
+
+all=--config=inline,dev,lever-off,parts,turn-context,layered,copilot-3.1,copilot-4,append-only
 
 vllm chain 18000 32
 # Tokens counted by the server's own /tokenize.
@@ -46,6 +57,13 @@ vllm chain 18000 32
 # Tokens counted with the model's tokenizer.json and chat template.
 "$program" run "${scenarios[@]}" "${five[@]}" "${direct[@]}" --repeat 3 --dialect anthropic \
   --tokenizer "$tokenizer" --out "$out/anthropic"
+# Every scenario, in every configuration, tokens counted by /tokenize; and in the usual five, tokens
+# counted with tokenizer.json and its template. The rests of three days are cut short and flagged.
+"$program" run scenarios "$all" "${direct[@]}" --longest-idle 0 --out "$out/library"
+"$program" run scenarios "${five[@]}" "${direct[@]}" --longest-idle 0 --tokenizer "$tokenizer" \
+  --out "$out/library-file"
+slim library
+slim library-file
 
 "$servers/litellm.sh" serve 14000 >"$out/litellm.log" 2>&1 &
 running+=($!)
@@ -57,6 +75,12 @@ export PREFIXBENCH_API_KEY=sk-local
 "$program" run scenarios/quickstart.yaml "${five[@]}" "${behind[@]}" --out "$out/litellm"
 "$program" run scenarios/quickstart.yaml "${five[@]}" "${behind[@]}" --dialect anthropic \
   --out "$out/litellm-anthropic"
+mapfile -t scenarios < <(sample 1)
+"$program" run "${scenarios[@]}" "${five[@]}" "${behind[@]}" --out "$out/library-litellm"
+"$program" run "${scenarios[@]}" "${five[@]}" "${behind[@]}" --dialect anthropic \
+  --out "$out/library-litellm-anthropic"
+slim library-litellm
+slim library-litellm-anthropic
 unset PREFIXBENCH_API_KEY
 stop
 
@@ -67,6 +91,29 @@ vllm rand 18000 128 --num-gpu-blocks-override 11 --max-model-len 1280
   --output-ids --out "$out/random"
 "$program" run scenarios/s25-answers.yaml --config dev,layered "${direct[@]}" \
   --max-tokens 48 --out "$out/random-live"
+stop
+
+# A tenth of the library on random weights in blocks of 128, and another on a cache of 10,240 tokens
+# that all conversations share.
+vllm rand 18000 128
+mapfile -t scenarios < <(sample 2)
+"$program" run "${scenarios[@]}" "${five[@]}" "${direct[@]}" --output-ids --longest-idle 0 \
+  --out "$out/library-random"
+slim library-random
+stop
+vllm chain 18000 32 --num-gpu-blocks-override 321 --max-model-len 10240
+mapfile -t scenarios < <(sample 3)
+"$program" run "${scenarios[@]}" "${five[@]}" "${direct[@]}" --isolate run --out "$out/library-small"
+slim library-small
+stop
+
+# llama.cpp with two slots, which the conversations share.
+"$servers/llama.sh" serve 18181 --slots 2 >"$out/llama.log" 2>&1 &
+running+=($!)
+up http://127.0.0.1:18181/health 300
+"$program" run scenarios/smoke.yaml "${five[@]}" --target http://127.0.0.1:18181/v1 --repeat 2 \
+  --cache-model slots:2,ram=0 --max-tokens 8 --timeout 600 --out "$out/llama"
+slim llama
 stop
 rm -f "$out"/*.log
 python3 "$here/differences.py" "$out"

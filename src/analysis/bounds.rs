@@ -9,15 +9,16 @@
 //! scenario waits); where a text that matters is not known there is no bound,
 //! never a lower one; a count above its bound is flagged, never clipped.
 
+mod reported;
 mod together;
 
 use super::breaks::{Breaks, Place, cause};
 use super::cost::bill;
 use super::flags;
 use super::render::{Encoded, Renderer};
-use crate::cache::{Cache, Handle, Model, ModelError, Query};
+use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{BoundRecord, Break, Outcome, RequestRecord, SpanStore, TargetFacts};
+use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -35,7 +36,8 @@ pub struct Inputs<'a> {
     pub records: &'a [RequestRecord],
     /// Texts of their spans and answers.
     pub spans: &'a SpanStore,
-    /// Counts their tokens; without it there are breaks, but no bounds.
+    /// Counts their tokens; without it there are breaks, and bounds only where the
+    /// server's own counts give them.
     pub encoder: Option<&'a SharedEncoder>,
 }
 
@@ -104,6 +106,9 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
             ..blank(record, inputs)
         });
     }
+    let fresh = noted.iter().map(|(_, fresh)| *fresh);
+    let model = caches.model.as_ref();
+    reported::fill(&mut found, &records, fresh, model, caches.lifetime);
     // Last, since a request in flight beside a later one has its bound lifted by that.
     for ((bound, record), (beyond, fresh)) in found.iter_mut().zip(&records).zip(noted) {
         let model = caches.model.as_ref();
@@ -297,6 +302,7 @@ impl Caches {
             markers: &[],
             salt: record.salt.as_deref(),
             at_ms: record.scenario_ms,
+            wishes: Wishes::default(),
         });
         let done = record.stamps.done_us.unwrap_or(sent).max(sent);
         let ended = (admitted.handle, renderer.output(record));
@@ -315,7 +321,7 @@ impl Clocks {
     /// for longer than the cache lives, while no real time passed.
     ///
     /// After `idle` the real clock has moved as well: then a cache that is cold
-    /// is what was asked for.
+    /// is what was asked for. A rest that was cut short is a wait.
     fn beyond_lifetime(
         &mut self,
         record: &RequestRecord,
@@ -331,10 +337,9 @@ impl Clocks {
         let (Some(before), Some(lifetime)) = (before, lifetime_ms) else {
             return false;
         };
-        let idle = record
-            .events
-            .iter()
-            .any(|event| event.label.starts_with("idle"));
+        let cut = record.flags.iter().any(|flag| &**flag == IDLE_CUT);
+        let mut events = record.events.iter();
+        let idle = !cut && events.any(|event| event.label.starts_with("idle"));
         let passed = record.scenario_ms.saturating_sub(before);
         !idle && u64::try_from(passed).is_ok_and(|passed| passed > lifetime)
     }

@@ -7,6 +7,7 @@
 use crate::chat::{Usage, UsageOrigin};
 use crate::record::{Price, PriceTier};
 use crate::units::{Money, Tokens};
+use std::ops::AddAssign;
 
 /// The tier for a prompt of `total` tokens; the whole request is billed by it.
 fn tier(price: &Price, total: Tokens) -> Option<&PriceTier> {
@@ -17,7 +18,57 @@ fn tier(price: &Price, total: Tokens) -> Option<&PriceTier> {
         .find(|tier| total > tier.above || tier.above == Tokens(0))
 }
 
+/// The parts of a bill: each token is in exactly one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buckets {
+    /// Input that was neither read from the cache nor written to it at a rate of its own.
+    pub plain: Money,
+    /// Taken from the cache.
+    pub read: Money,
+    /// Newly cached for the short lifetime.
+    pub write: Money,
+    /// Newly cached for the long lifetime.
+    pub write_long: Money,
+    /// Generated.
+    pub output: Money,
+}
+
+impl Buckets {
+    /// The parts in order.
+    pub fn each(&self) -> [Money; 5] {
+        [
+            self.plain,
+            self.read,
+            self.write,
+            self.write_long,
+            self.output,
+        ]
+    }
+
+    /// All parts together.
+    pub fn sum(&self) -> Money {
+        self.each().into_iter().sum()
+    }
+}
+
+impl AddAssign for Buckets {
+    fn add_assign(&mut self, other: Self) {
+        self.plain += other.plain;
+        self.read += other.read;
+        self.write += other.write;
+        self.write_long += other.write_long;
+        self.output += other.output;
+    }
+}
+
 /// What a request with this usage cost.
+///
+/// `None` as for [`parts`].
+pub fn bill(price: &Price, usage: &Usage) -> Option<Money> {
+    parts(price, usage).map(|parts| parts.sum())
+}
+
+/// What a request with this usage cost, part by part.
 ///
 /// `None` where a count that the bill needs is absent or cannot be, or where a
 /// bucket with tokens in it has no known price. Where a price has no `write`,
@@ -28,7 +79,7 @@ fn tier(price: &Price, total: Tokens) -> Option<&PriceTier> {
 /// OpenAI, "Prompt caching" guide of 2026-10-02 (its cost formula subtracts both
 /// cached and written tokens from the input), and Anthropic's price list, whose
 /// counts are disjoint from the start.
-pub fn bill(price: &Price, usage: &Usage) -> Option<Money> {
+pub fn parts(price: &Price, usage: &Usage) -> Option<Buckets> {
     if usage.origin != UsageOrigin::Reported {
         return None;
     }
@@ -45,13 +96,13 @@ pub fn bill(price: &Price, usage: &Usage) -> Option<Money> {
         (None, None) => Some(tier.input),
         (_, price) => price,
     };
-    Some(
-        tier.input * plain
-            + bucket(tier.read, read)?
-            + short_price * short
-            + bucket(long_price, long)?
-            + tier.output * output,
-    )
+    Some(Buckets {
+        plain: tier.input * plain,
+        read: bucket(tier.read, read)?,
+        write: short_price * short,
+        write_long: bucket(long_price, long)?,
+        output: tier.output * output,
+    })
 }
 
 /// What the same request would have cost without a cache.
@@ -61,6 +112,18 @@ pub fn bill_uncached(price: &Price, usage: &Usage) -> Option<Money> {
     let (total, output) = (usage.total?, usage.output?);
     let tier = tier(price, total)?;
     Some(tier.input * total + tier.output * output)
+}
+
+/// What it would have saved to read `tokens` of a prompt from the cache that were
+/// computed: written where the server says that it wrote, else plain.
+///
+/// `None` where a count or a price that it takes is not known.
+pub fn saved_by_reading(price: &Price, usage: &Usage, tokens: Tokens) -> Option<Money> {
+    let tier = tier(price, usage.total?)?;
+    let wrote = usage.written().is_some_and(|written| written > Tokens(0));
+    let paid = tier.write.filter(|_| wrote).unwrap_or(tier.input);
+    let read = tier.read? * tokens;
+    Some(Money((paid * tokens).0 - read.0))
 }
 
 /// An empty bucket costs nothing, whatever its price.

@@ -1,14 +1,18 @@
 //! How far the results can be trusted.
 
-use super::samples::Sample;
+use super::samples::{Cell, Sample};
+use super::stats::quantile;
 use crate::chat::UsageOrigin;
-use crate::record::Outcome;
+use crate::record::{IDLE_CUT, Outcome, is_late};
 use crate::units::{Micros, Tokens};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Sent more than this after its due time, a request counts as late.
 pub const LATE_ABOVE: Micros = Micros(10_000);
+
+/// Requests that are named; more are only counted.
+const NAMED: usize = 3;
 
 /// Counts of what keeps results from being what they seem.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -21,6 +25,9 @@ pub struct Evidence {
     pub absent: u64,
     /// Answered with a count that cannot be.
     pub contradictory: u64,
+    /// Which those are, the first few.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradictory_at: Vec<String>,
     /// Answered with a count that is known to be wrong on this route.
     pub unreliable: u64,
     /// Counted, but without a bound.
@@ -38,14 +45,38 @@ pub struct Evidence {
     pub beyond_lifetime_tokens: (Tokens, Tokens),
     /// Sent after an earlier turn had failed.
     pub after_failure: u64,
+    /// Sent behind a rest of the scenario that was cut short.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub idle_cut: u64,
     /// Attempts behind the first.
     pub retried: u64,
     /// Sent more than [`LATE_ABOVE`] after their due time.
     pub late: u64,
+    /// Cells whose client was too late for their times to be believed.
+    pub late_cells: Vec<LateCell>,
     /// Live answers that were asked for a fact; of these, without it.
     pub asked: u64,
     /// See [`Self::asked`].
     pub missing_words: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A cell whose client did not keep its own schedule; see [`is_late`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LateCell {
+    /// Which one.
+    pub cell: Cell,
+    /// 99th percentile of the client's lateness, waits for limits left out.
+    pub late_p99: Micros,
+    /// Median time to first token; `None` where nothing was answered.
+    pub ttft_p50: Option<Micros>,
 }
 
 impl Evidence {
@@ -80,6 +111,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         found.retried += u64::from(sample.place.2 > 1);
         found.late += u64::from(sample.late > LATE_ABOVE);
         found.after_failure += u64::from(sample.has("after_failure"));
+        found.idle_cut += u64::from(sample.has(IDLE_CUT));
         if sample.outcome != Outcome::Ok {
             continue;
         }
@@ -88,7 +120,14 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         found.asked += missing + u64::from(sample.has("expected_words"));
         match sample.origin {
             UsageOrigin::Absent => found.absent += 1,
-            UsageOrigin::Contradictory => found.contradictory += 1,
+            UsageOrigin::Contradictory => {
+                found.contradictory += 1;
+                if found.contradictory_at.len() < NAMED {
+                    let (turn, request, _) = sample.place;
+                    let at = format!("{} turn {turn} request {request}", sample.conversation);
+                    found.contradictory_at.push(at);
+                }
+            }
             UsageOrigin::Unreliable => found.unreliable += 1,
             UsageOrigin::Reported => {}
         }
@@ -103,5 +142,39 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
             found.beyond_lifetime_tokens.1 += read;
         }
     }
+    found.late_cells = late_cells(samples);
     found
+}
+
+fn late_cells(samples: &[Sample]) -> Vec<LateCell> {
+    let mut times: BTreeMap<&Cell, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for sample in samples {
+        let Some(late) = sample.own_late else {
+            continue;
+        };
+        let (lates, ttfts) = times.entry(&sample.cell).or_default();
+        lates.push(late.0 as f64);
+        if let (Outcome::Ok, Some(ttft)) = (sample.outcome, sample.ttft) {
+            ttfts.push(ttft.0 as f64);
+        }
+    }
+    let late = times.into_iter().filter_map(|(cell, (lates, ttfts))| {
+        let late_p99 = micros(quantile(&lates, 0.99)?);
+        let ttft_p50 = quantile(&ttfts, 0.5).map(micros);
+        is_late(late_p99, ttft_p50).then(|| LateCell {
+            cell: cell.clone(),
+            late_p99,
+            ttft_p50,
+        })
+    });
+    late.collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between two numbers of microseconds"
+)]
+fn micros(value: f64) -> Micros {
+    Micros(value.round() as u64)
 }

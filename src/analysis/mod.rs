@@ -4,17 +4,21 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+pub mod advice;
 pub mod bounds;
 pub mod breaks;
+pub mod compare;
 pub mod cost;
 mod difference;
 mod evidence;
 mod figures;
 mod flags;
+pub mod points;
 pub mod prices;
 mod recorded;
 mod render;
 mod results;
+pub mod rules;
 mod samples;
 pub mod stats;
 mod tables;
@@ -24,7 +28,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use difference::{Difference, Estimate};
-pub use evidence::{Evidence, LATE_ABOVE, evidence};
+pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
 pub use figures::{Figures, Latency, Longest, figures, longest};
 pub use recorded::RecordedPrompt;
 pub use results::{

@@ -1,6 +1,6 @@
 //! Recorded prompts as chat templates see them.
 
-use crate::chat::{Part, Role};
+use crate::chat::{Part, PlacedMessage, Role};
 use crate::record::{RecordedMessage, RequestRecord, SpanStore};
 use crate::tokens::{Piece, TemplateMessage};
 
@@ -31,6 +31,20 @@ impl RecordedPrompt {
         Some(Self { messages })
     }
 
+    /// The prompt of a request that was rendered and not sent, as it stands in its body.
+    pub fn rendered(messages: &[PlacedMessage]) -> Self {
+        let messages = messages.iter().map(|message| {
+            let spans = message.spans.iter().map(|placed| {
+                let text = placed.span.text.as_str();
+                (text, placed.part, placed.start, placed.end)
+            });
+            Message::joined(message.role, &spans.collect::<Vec<_>>())
+        });
+        Self {
+            messages: messages.collect(),
+        }
+    }
+
     /// Its messages, in the order in which they were sent.
     pub fn messages(&self) -> Vec<TemplateMessage<'_>> {
         let messages = self.messages.iter().map(|message| TemplateMessage {
@@ -49,27 +63,30 @@ impl RecordedPrompt {
 
 impl Message {
     fn of(recorded: &RecordedMessage, spans: &SpanStore) -> Option<Self> {
+        let spans = recorded.spans.iter().map(|span| {
+            let text = spans.text(span.sha256)?.as_str();
+            Some((text, span.part, span.start, span.end))
+        });
+        let spans = spans.collect::<Option<Vec<_>>>()?;
+        Some(Self::joined(recorded.role, &spans))
+    }
+
+    /// A message of spans: text, part, first byte in the body and one behind the last.
+    fn joined(role: Role, spans: &[(&str, Part, usize, usize)]) -> Self {
         let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
         let mut behind = None;
-        for span in &recorded.spans {
-            text.push_str(spans.text(span.sha256)?);
+        for &(content, part, from, to) in spans {
+            text.push_str(content);
             // Spans of one string follow one another without a byte between.
-            let goes_on = behind == Some((span.part, span.start));
-            behind = Some((span.part, span.end));
+            let goes_on = behind == Some((part, from));
+            behind = Some((part, to));
             let end = text.len();
             match pieces.last_mut().filter(|_| goes_on) {
                 Some(piece) => piece.end = end,
-                None => pieces.push(Piece {
-                    part: span.part,
-                    end,
-                }),
+                None => pieces.push(Piece { part, end }),
             }
         }
-        Some(Self {
-            role: recorded.role,
-            text,
-            pieces,
-        })
+        Self { role, text, pieces }
     }
 
     /// What engines make of Anthropic's form: the blocks of a system prompt

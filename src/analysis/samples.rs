@@ -76,8 +76,11 @@ pub struct Sample {
     pub broke: Option<Break>,
     /// Time to first token: from sent to the first text, reasoning or tool delta.
     pub ttft: Option<Micros>,
-    /// How much later than due it was sent.
+    /// How late the client itself was; see [`Stamps::lateness`](crate::record::Stamps::lateness).
     pub late: Micros,
+    /// The same where the record says when the request was ready, so that connecting is no
+    /// part of it.
+    pub own_late: Option<Micros>,
     /// Flags of the record and of the analysis.
     pub flags: Vec<Arc<str>>,
     /// Steps since the previous turn.
@@ -217,11 +220,8 @@ impl Samples {
                 .zip(stamps.sent_us)
                 .and_then(|(first, sent)| first.0.checked_sub(sent.0))
                 .map(Micros),
-            late: Micros(
-                stamps
-                    .sent_us
-                    .map_or(0, |sent| sent.0.saturating_sub(stamps.due_us.0)),
-            ),
+            late: stamps.lateness().unwrap_or_default(),
+            own_late: stamps.ready_us.and_then(|_| stamps.lateness()),
             flags,
             events: record
                 .events

@@ -56,6 +56,7 @@ impl Cache {
             eligible: held as u64,
             bound: held as u64,
             created: full.map(|full| full.saturating_sub(held) as u64),
+            created_long: 0,
             handle: self.take_off(query, query.salt, Vec::new(), place),
         }
     }

@@ -26,4 +26,4 @@ mod tests;
 
 pub use fleet::{Fleet, FleetOptions, FleetPrompt, Replica, Routing, Sharing};
 pub use model::{MODELS, Model, ModelError};
-pub use state::{Admitted, Cache, Handle, Query};
+pub use state::{Admitted, Cache, Handle, Query, Wishes};

@@ -18,6 +18,8 @@ pub(super) struct Verdict {
     pub(super) read: usize,
     /// Tokens newly written, where the server tells.
     pub(super) created: Option<usize>,
+    /// Of these, the ones that live longer.
+    pub(super) created_long: usize,
     /// Positions in the prompt at which entries are left behind, or refreshed
     /// by being read; 0 stands for none.
     pub(super) writes: Vec<usize>,
@@ -54,9 +56,9 @@ pub(super) fn verdict(model: &Model, query: &Query<'_>, walk: &Walk) -> Verdict 
             let kept = kept.copied().unwrap_or(0);
             let read = (kept / size).saturating_sub(drop) * size;
             Verdict {
-                read,
                 created: Some((prompt / size * size).saturating_sub(read)),
                 writes: vec![prompt / size * size, walk.common / size * size, kept],
+                ..Verdict::read(read)
             }
         }
         Model::Radix { page } => Verdict::read(reusable / page.get() * page.get()),
@@ -70,31 +72,40 @@ pub(super) fn verdict(model: &Model, query: &Query<'_>, walk: &Walk) -> Verdict 
         Model::Units => {
             let read = walk.marks.last().copied().unwrap_or(0);
             Verdict {
-                read,
-                created: None,
                 writes: vec![prompt, walk.common, read],
+                ..Verdict::read(read)
             }
         }
     }
 }
 
-/// OpenAI 5.6 and later; source: its guide on prompt caching.
+/// OpenAI 5.6 and later; source: its guide on prompt caching. In its mode `explicit`
+/// only the markers count, and without any nothing is read or written.
 fn message_ends(query: &Query<'_>, walk: &Walk, min: usize) -> Verdict {
-    let (ends, initial) = eligible_ends(query);
+    let (ends, initial) = if query.wishes.explicit {
+        (Vec::new(), None)
+    } else {
+        eligible_ends(query)
+    };
+    let most_markers = if query.wishes.explicit {
+        WRITTEN_MARKERS + 1
+    } else {
+        WRITTEN_MARKERS
+    };
     let own = ends.last().copied();
     let mut listed: Vec<usize> = ends.iter().rev().take(EARLIER_ENDS + 1).copied().collect();
     listed.extend(initial);
     listed.extend_from_slice(query.markers);
     let read = largest(walk, min, |mark| listed.contains(&mark));
     let mut writes: Vec<usize> = own.into_iter().chain(initial).collect();
-    writes.extend(query.markers.iter().rev().take(WRITTEN_MARKERS));
+    writes.extend(query.markers.iter().rev().take(most_markers));
     writes.retain(|&position| position >= min);
     let last = writes.iter().max().copied().unwrap_or(0);
     writes.push(read);
     Verdict {
-        read,
         created: Some(last.saturating_sub(read)),
         writes,
+        ..Verdict::read(read)
     }
 }
 
@@ -142,11 +153,14 @@ fn breakpoints(query: &Query<'_>, walk: &Walk, min: usize, lookback: usize) -> V
     let mut writes = query.markers.to_vec();
     writes.retain(|&position| position >= min);
     let last = writes.iter().max().copied().unwrap_or(0);
+    let long = query.wishes.long_markers.iter();
+    let long = long.filter(|&&position| position >= min).max().copied();
     writes.push(read);
     Verdict {
-        read,
         created: Some(last.saturating_sub(read)),
+        created_long: long.unwrap_or(0).saturating_sub(read),
         writes,
+        ..Verdict::read(read)
     }
 }
 

@@ -52,12 +52,15 @@ impl Slots {
         }
     }
 
-    /// Puts a prompt into a slot; its tokens found there, and the slot.
+    /// Puts a prompt into a slot, the one `asked` for where there is such a one; its
+    /// tokens found there, and the slot. Nothing is saved or restored for a slot that
+    /// was asked for.
     ///
     /// Where all slots are busy one is shared as if it were free: a real server
     /// would let the request wait.
-    pub(super) fn admit(&mut self, ids: &[u32]) -> (usize, usize) {
-        let (slot, swap) = self.choose(ids);
+    pub(super) fn admit(&mut self, ids: &[u32], asked: Option<usize>) -> (usize, usize) {
+        let asked = asked.filter(|&slot| slot < self.all.len());
+        let (slot, swap) = asked.map_or_else(|| self.choose(ids), |slot| (slot, false));
         if swap {
             self.swap(slot, ids);
         }
@@ -78,6 +81,17 @@ impl Slots {
             busy: false,
             used,
         };
+    }
+
+    /// Empties a slot in which nothing runs; the tokens that it held.
+    pub(super) fn erase(&mut self, slot: usize) -> Option<usize> {
+        let slot = self.all.get_mut(slot).filter(|slot| !slot.busy)?;
+        Some(std::mem::take(&mut slot.ids).len())
+    }
+
+    /// Tokens that each slot holds, and whether a request runs in it.
+    pub(super) fn held(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.all.iter().map(|slot| (slot.ids.len(), slot.busy))
     }
 
     fn tick(&mut self) -> u64 {

@@ -26,7 +26,26 @@ pub struct Query<'a> {
     pub salt: Option<&'a str>,
     /// When the request starts, in the caller's time.
     pub at_ms: i64,
+    /// What the request itself says of its entries.
+    pub wishes: Wishes<'a>,
 }
+
+/// What a request says of its own cache entries, where a service lets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wishes<'a> {
+    /// How long its entries live, in place of the cache's lifetime (OpenAI's
+    /// `prompt_cache_options.ttl` and `prompt_cache_retention`).
+    pub lifetime: Option<Duration>,
+    /// Those of its markers whose entries live an hour (Anthropic's `ttl: 1h`).
+    pub long_markers: &'a [usize],
+    /// Only marked places are read and written (OpenAI's mode `explicit`).
+    pub explicit: bool,
+    /// The slot to be put into (llama.cpp's `id_slot`); one that does not exist is read over.
+    pub slot: Option<usize>,
+}
+
+/// Lifetime of the entries at [`Wishes::long_markers`].
+const LONG: Duration = Duration::from_hours(1);
 
 /// Names a running request, for [`Cache::finish`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +62,8 @@ pub struct Admitted {
     pub bound: u64,
     /// Newly written tokens, where a server of this kind reports them.
     pub created: Option<u64>,
+    /// Of these, the ones that live an hour.
+    pub created_long: u64,
     /// The request, to be ended by [`Cache::finish`].
     pub handle: Handle,
 }
@@ -53,7 +74,8 @@ struct Flight {
     salt: Option<String>,
     ids: Vec<u32>,
     at_ms: i64,
-    writes: Vec<usize>,
+    /// Ends of entries, and by how many milliseconds they live longer than others.
+    writes: Vec<(usize, i64)>,
     place: Place,
 }
 
@@ -158,7 +180,7 @@ impl Cache {
                 Place::Blocks(holding)
             }
             Engine::Slots(slots) => {
-                let (held, slot) = slots.admit(query.ids);
+                let (held, slot) = slots.admit(query.ids, query.wishes.slot);
                 limit(&mut verdict, held);
                 Place::Slot(slot)
             }
@@ -170,6 +192,7 @@ impl Cache {
             eligible: walk.common as u64,
             bound: verdict.read as u64,
             created: verdict.created.map(|tokens| tokens as u64),
+            created_long: verdict.created_long as u64,
             handle: self.take_off(query, salt, verdict.writes, place),
         }
     }
@@ -187,8 +210,10 @@ impl Cache {
         let flight = Flight {
             salt: salt.map(str::to_owned),
             ids: query.ids.to_vec(),
-            at_ms: query.at_ms,
-            writes,
+            at_ms: query
+                .at_ms
+                .saturating_add(self.longer_ms(query.wishes.lifetime)),
+            writes: self.with_lives(query, writes),
             place,
         };
         self.flights.insert(handle, flight);
@@ -219,12 +244,12 @@ impl Cache {
         let tree = &mut self.worlds.entry(flight.salt).or_default().tree;
         tree.insert(&ids, flight.at_ms);
         match self.model {
-            Model::Align { size, .. } => flight.writes.push(ids.len() / size * size.get()),
-            Model::Units => flight.writes.push(ids.len()),
+            Model::Align { size, .. } => flight.writes.push((ids.len() / size * size.get(), 0)),
+            Model::Units => flight.writes.push((ids.len(), 0)),
             _ => {}
         }
-        for end in flight.writes {
-            tree.mark(&ids[..end], flight.at_ms);
+        for (end, longer_ms) in flight.writes {
+            tree.mark(&ids[..end], flight.at_ms.saturating_add(longer_ms));
         }
         match (&mut self.engine, flight.place) {
             (Engine::Pool(pool), Place::Blocks(holding)) => pool.finish(holding, &ids),
@@ -259,6 +284,46 @@ impl Cache {
             };
             total -= self.worlds.remove(&salt).as_ref().map_or(0, held);
         }
+    }
+
+    /// Empties a slot of llama.cpp; the tokens that it held, or `None` where there is
+    /// no such slot or a request runs in it.
+    pub fn erase_slot(&mut self, slot: usize) -> Option<u64> {
+        match &mut self.engine {
+            Engine::Slots(slots) => slots.erase(slot).map(|tokens| tokens as u64),
+            Engine::Tree | Engine::Pool(_) => None,
+        }
+    }
+
+    /// Tokens that each slot of llama.cpp holds, and whether a request runs in it;
+    /// empty for other engines.
+    pub fn slots(&self) -> Vec<(u64, bool)> {
+        match &self.engine {
+            Engine::Slots(slots) => slots
+                .held()
+                .map(|(tokens, busy)| (tokens as u64, busy))
+                .collect(),
+            Engine::Tree | Engine::Pool(_) => Vec::new(),
+        }
+    }
+
+    /// How many milliseconds longer than others an entry lives that is to live for
+    /// `life`. Without a lifetime nothing ends, and nothing can end later.
+    fn longer_ms(&self, life: Option<Duration>) -> i64 {
+        let ms = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        life.zip(self.lifetime)
+            .map_or(0, |(life, usual)| ms(life).saturating_sub(ms(usual)))
+    }
+
+    /// How much longer than the request's others each of its entries lives. What is
+    /// read is refreshed for as long as the longest of those behind it.
+    fn with_lives(&self, query: &Query<'_>, writes: Vec<usize>) -> Vec<(usize, i64)> {
+        let long_markers = query.wishes.long_markers;
+        let longer = |end: usize| {
+            let long = long_markers.iter().any(|&marker| end <= marker);
+            self.longer_ms(long.then_some(LONG))
+        };
+        writes.into_iter().map(|end| (end, longer(end))).collect()
     }
 
     pub(super) fn alive_from(&self, at_ms: i64) -> i64 {

@@ -1,6 +1,6 @@
 //! What all charts have in common: title, key, foot, a scale of percent.
 
-use super::colour::{INK, MUTED};
+use super::colour::{INK, MUTED, PAPER};
 use super::note::Note;
 use super::scene::{Anchor, Area, Label, Scene, Shape};
 use super::text::{width, wrap};
@@ -38,6 +38,27 @@ pub(super) fn start(title: &str, below: &str) -> Scene {
     scene
 }
 
+/// A title: what was found, behind where, as far as that is to be told.
+pub(super) fn title(place: &str, found: &str) -> String {
+    if place.is_empty() {
+        return found.to_owned();
+    }
+    format!("{place}: {found}")
+}
+
+/// An interval that can be seen on a bar and beside it: the line has a light rim.
+pub(super) fn whiskers(scene: &mut Scene, low: f64, high: f64, y: f64) {
+    for (colour, width) in [(PAPER, 4), (INK, 2)] {
+        for (from, to) in [
+            ((low, y), (high, y)),
+            ((low, y - 4.0), (low, y + 4.0)),
+            ((high, y - 4.0), (high, y + 4.0)),
+        ] {
+            scene.shape(Shape::Line(vec![from, to], colour, width));
+        }
+    }
+}
+
 /// Puts the note below everything and sets the height of the paper.
 pub(super) fn finish(mut scene: Scene, bottom: f64, note: &Note) -> Scene {
     let lines = wrap(&note.text(), 11.5, false, WIDTH - 2.0 * MARGIN);
@@ -49,17 +70,21 @@ pub(super) fn finish(mut scene: Scene, bottom: f64, note: &Note) -> Scene {
     scene
 }
 
-/// Says in the middle of the paper that there is nothing to draw.
-pub(super) fn nothing(mut scene: Scene, note: &Note) -> Scene {
-    const WORDS: &str = "Nothing to draw: no request has a count.";
+/// Says in the middle of the paper that there is nothing to draw, since nothing was counted.
+pub(super) fn nothing(scene: Scene, note: &Note) -> Scene {
+    nothing_because(scene, note, "Nothing to draw: no request has a count.")
+}
+
+/// Says in the middle of the paper, in `words`, that there is nothing to draw.
+pub(super) fn nothing_because(mut scene: Scene, note: &Note, words: &str) -> Scene {
     let top = scene.height + 10.0;
     scene.shape(Shape::Outline(
         Area::new(MARGIN, top, WIDTH - 2.0 * MARGIN, 80.0),
         MUTED,
     ));
-    let label = Label::new(WORDS, WIDTH / 2.0, top + 40.0).size(14.0);
+    let label = Label::new(words, WIDTH / 2.0, top + 40.0).size(14.0);
     scene.label(label.anchor(Anchor::Middle));
-    scene.description.push_str(WORDS);
+    scene.description.push_str(words);
     finish(scene, top + 80.0, note)
 }
 

@@ -13,23 +13,42 @@
 //! that was not measured is not drawn as 0.
 
 mod colour;
+pub mod cost_by_part;
 mod document;
 mod frame;
 mod geometry;
+mod letters;
+pub mod lost_by_cause;
 mod note;
+mod panels;
 pub mod prefix_map;
 mod render;
+mod scale;
 mod scene;
 pub mod share_by_group;
+pub mod share_by_length;
+pub mod share_by_load;
+pub mod share_by_target;
 pub mod share_by_turn;
+mod spread;
+mod stacked;
 #[cfg(test)]
 mod tests;
 mod text;
+pub mod ttft_by_computed;
+pub mod ttft_distribution;
 
+pub use cost_by_part::CostByPart;
+pub use lost_by_cause::LostByCause;
 pub use note::{Note, Source};
 pub use prefix_map::PrefixMap;
 pub use share_by_group::ShareByGroup;
+pub use share_by_length::ShareByLength;
+pub use share_by_load::ShareByLoad;
+pub use share_by_target::ShareByTarget;
 pub use share_by_turn::ShareByTurn;
+pub use ttft_by_computed::TtftByComputed;
+pub use ttft_distribution::TtftDistribution;
 
 use scene::Scene;
 use serde::{Deserialize, Serialize};
@@ -91,8 +110,22 @@ macro_rules! charts {
 charts! {
     /// Cached share per configuration, by group.
     ShareByGroup = share_by_group;
+    /// Targets side by side.
+    ShareByTarget = share_by_target;
+    /// Cached share and time to first token by load level.
+    ShareByLoad = share_by_load;
     /// Cached share turn by turn, a line per configuration.
     ShareByTurn = share_by_turn;
+    /// Tokens lost behind breaks, by what caused them.
+    LostByCause = lost_by_cause;
+    /// What a conversation costs, by what is billed.
+    CostByPart = cost_by_part;
+    /// How long first tokens take.
+    TtftDistribution = ttft_distribution;
+    /// Time to first token against computed tokens.
+    TtftByComputed = ttft_by_computed;
+    /// Cached share against prompt length.
+    ShareByLength = share_by_length;
     /// The prompt of each turn to scale, with what was read from cache.
     PrefixMap = prefix_map;
 }

@@ -1,8 +1,7 @@
 //! Paints a scene: SVG and PNG from the same code.
 //!
-//! The only file that knows the drawing library. The font is shipped and
-//! registered before anything is drawn, so a picture is the same on every
-//! machine; in an SVG, text stays text.
+//! The only file that knows the drawing library. Letters are shipped, so a picture
+//! is the same on every machine; in an SVG, text stays text.
 //!
 //! Invariant: the same scene gives the same bytes.
 
@@ -10,13 +9,14 @@ use super::ChartError;
 use super::colour::{Colour, PAPER};
 use super::document::accessible;
 use super::geometry::{corners, hatch};
+use super::letters;
 use super::scene::{Anchor, Area, Label, Marker, Scene, Shape};
 use plotters::prelude::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{
     Color as _, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle, register_font,
 };
-use std::sync::{Once, OnceLock};
+use std::sync::Once;
 
 /// The shipped font first, then what looks most like it.
 const FAMILY: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
@@ -26,24 +26,14 @@ const PNG_SCALE: f64 = 2.0;
 const TALL: f64 = 6_000.0;
 /// What the SVG backend divides a font's size by to get the size of its em.
 const SVG_EM: f64 = 1.24;
-/// Ascender less descender of the shipped font, in em: the rasteriser's unit of size.
-const PNG_EM: f64 = (2728.0 + 680.0) / 2816.0;
-/// How much higher the rasteriser puts a centred line than the SVG backend, in em.
-const PNG_RAISED: f64 = 0.15;
 
 /// Registers the shipped fonts, once in a process.
 fn fonts() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let fonts: [(FontStyle, &'static [u8]); 2] = [
-            (
-                FontStyle::Normal,
-                include_bytes!("font/Inter-Regular.subset.otf"),
-            ),
-            (
-                FontStyle::Bold,
-                include_bytes!("font/Inter-SemiBold.subset.otf"),
-            ),
+            (FontStyle::Normal, letters::REGULAR),
+            (FontStyle::Bold, letters::BOLD),
         ];
         for (style, bytes) in fonts {
             // A font that cannot be read shows as `FontUnavailable` at the first text.
@@ -61,46 +51,6 @@ fn font(size: f64, bold: bool) -> FontDesc<'static> {
     FontDesc::new(FontFamily::Name(FAMILY), size, style)
 }
 
-/// Width of `text` in the shipped font at `size` pixels to the em.
-///
-/// The sum of its letters: the shipped font has no kerning that the rasteriser would use. A
-/// letter's width is measured once, since laying out measures the same letters again and again.
-pub(super) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
-    static ASCII: OnceLock<[[f64; 128]; 2]> = OnceLock::new();
-    let known = ASCII.get_or_init(|| {
-        let table = |bold| std::array::from_fn(|code| letter_width(u8_letter(code), bold));
-        [table(false), table(true)]
-    });
-    let em: f64 = text
-        .chars()
-        .map(
-            |letter| match known[usize::from(bold)].get(letter as usize) {
-                Some(width) => *width,
-                None => letter_width(letter, bold),
-            },
-        )
-        .sum();
-    em * size
-}
-
-fn u8_letter(code: usize) -> char {
-    u8::try_from(code).map_or(' ', char::from)
-}
-
-/// Width of one letter in em, measured large, since the library rounds to whole pixels.
-///
-/// The shipped font has no East Asian letters and no emoji: an SVG's reader shows them in another
-/// font, one em wide, and a PNG shows boxes.
-fn letter_width(letter: char, bold: bool) -> f64 {
-    const LARGE: f64 = 1000.0;
-    fonts();
-    let measured = font(LARGE * PNG_EM, bold)
-        .box_size(letter.encode_utf8(&mut [0; 4]))
-        .map_or(0.0, |(width, _)| f64::from(width) / LARGE);
-    let wide = matches!(letter, '\u{1100}'..='\u{115F}' | '\u{2E80}'..='\u{D7FF}' | '\u{F900}'..);
-    if wide { measured.max(1.0) } else { measured }
-}
-
 /// The scene as an SVG document that also reads on a dark page.
 ///
 /// # Errors
@@ -112,8 +62,7 @@ pub(super) fn svg(scene: &Scene) -> Result<String, ChartError> {
     let backend = SVGBackend::with_string(&mut out, size);
     let brush = Brush {
         scale: 1.0,
-        em: SVG_EM,
-        lower: 0.0,
+        pixels: false,
     };
     paint(backend, scene, &brush)?;
     Ok(accessible(&out, scene))
@@ -132,8 +81,7 @@ pub(super) fn png(scene: &Scene) -> Result<Vec<u8>, ChartError> {
     let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
     let brush = Brush {
         scale,
-        em: PNG_EM,
-        lower: PNG_RAISED,
+        pixels: true,
     };
     paint(backend, scene, &brush)?;
     encode(&pixels, width, height).map_err(|source| ChartError::Encode { source })
@@ -166,10 +114,8 @@ fn whole(length: f64) -> u32 {
 struct Brush {
     /// Backend pixels per pixel of the scene.
     scale: f64,
-    /// The backend's font size per em.
-    em: f64,
-    /// How far down text is moved, in em.
-    lower: f64,
+    /// Whether text is put into pixels here, since the library would leave out what its font lacks.
+    pixels: bool,
 }
 
 impl Brush {
@@ -241,11 +187,21 @@ fn shape<B: DrawingBackend>(on: &mut B, shape: &Shape, brush: &Brush) -> Result<
             drawn(on.fill_polygon(brush.path(points), &brush.stroke(*colour, 1)))
         }
         Shape::Mark(at, kind, colour) => mark(on, *at, *kind, *colour, brush),
+        Shape::Dot(at, colour) => {
+            let style = ShapeStyle::from(rgb(*colour).mix(0.55)).filled();
+            drawn(on.draw_circle(brush.at(*at), whole(DOT * brush.scale), &style, true))
+        }
+        Shape::Band(points, colour) => {
+            let style = ShapeStyle::from(rgb(*colour).mix(0.18)).filled();
+            drawn(on.fill_polygon(brush.path(points), &style))
+        }
     }
 }
 
 /// Half the width of a marker.
 const R: f64 = 4.0;
+/// Half the width of one of many points.
+const DOT: f64 = 3.0;
 const SQUARE: &[(f64, f64)] = &[
     (-1.0, -1.0),
     (1.0, -1.0),
@@ -305,15 +261,35 @@ fn mark<B: DrawingBackend>(
 }
 
 fn label<B: DrawingBackend>(on: &mut B, label: &Label, brush: &Brush) -> Result<(), ChartError> {
+    if brush.pixels {
+        return letters(on, label, brush);
+    }
     let side = match label.anchor {
         Anchor::Start => HPos::Left,
         Anchor::Middle => HPos::Center,
         Anchor::End => HPos::Right,
     };
     let colour = rgb(label.colour);
-    let style = TextStyle::from(font(label.size * brush.em * brush.scale, label.bold))
+    let style = TextStyle::from(font(label.size * SVG_EM * brush.scale, label.bold))
         .color(&colour)
         .pos(Pos::new(side, VPos::Center));
-    let at = brush.at((label.x, label.y + label.size * brush.lower));
-    drawn(on.draw_text(&label.text, &style, at))
+    drawn(on.draw_text(&label.text, &style, brush.at((label.x, label.y))))
+}
+
+/// A label, pixel by pixel.
+fn letters<B: DrawingBackend>(on: &mut B, label: &Label, brush: &Brush) -> Result<(), ChartError> {
+    let size = label.size * brush.scale;
+    let width = letters::text_width(&label.text, size, label.bold);
+    let x = label.x * brush.scale;
+    let left = match label.anchor {
+        Anchor::Start => x,
+        Anchor::Middle => x - width / 2.0,
+        Anchor::End => x - width,
+    };
+    let colour = rgb(label.colour);
+    let middle = label.y * brush.scale;
+    for (at, covered) in letters::pixels(&label.text, left, middle, size, label.bold) {
+        drawn(on.draw_pixel(at, colour.mix(f64::from(covered)).to_backend_color()))?;
+    }
+    Ok(())
 }

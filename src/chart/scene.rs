@@ -189,6 +189,10 @@ pub(super) enum Shape {
     Polygon(Vec<(f64, f64)>, Colour),
     /// A marker around a point.
     Mark((f64, f64), Marker, Colour),
+    /// One of many points: a small disc through which others show.
+    Dot((f64, f64), Colour),
+    /// A filled polygon through which everything below shows.
+    Band(Vec<(f64, f64)>, Colour),
 }
 
 /// A picture, ready to paint.

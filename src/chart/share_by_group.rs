@@ -55,22 +55,27 @@ const NAMES: f64 = 300.0;
 
 /// Lays the figure out.
 pub(super) fn scene(figure: &ShareByGroup) -> Scene {
-    let mut scene = frame::start(
+    let scene = frame::start(
         &title(figure),
         "Share of prompt tokens read from cache: each bar is tokens read, of all prompt tokens of its requests.",
     );
-    let names = configurations(figure);
+    bars(scene, &figure.groups, &figure.note)
+}
+
+/// Groups of bars below what the scene has; each name has its colour in all groups.
+pub(super) fn bars(mut scene: Scene, groups: &[Group], note: &Note) -> Scene {
+    let names = names(groups);
     if names.is_empty() {
-        return frame::nothing(scene, &figure.note);
+        return frame::nothing(scene, note);
     }
-    let top = key(&mut scene, figure) + 8.0;
+    let top = key(&mut scene, groups) + 8.0;
     let wrapped = |name: &str| wrap(name, 13.0, false, NAMES);
     let gutter = names
         .iter()
         .map(|name| widest(&wrapped(name), 13.0))
         .fold(80.0, f64::max);
     let left = (MARGIN + gutter + 12.0).round();
-    let rows = rows(figure, top, wrapped);
+    let rows = rows(groups, top, wrapped);
     let bottom = rows.last().map_or(top, Row::bottom) + 8.0;
     let plot = Area::new(left, top, WIDTH - MARGIN - VALUES - left, bottom - top);
     let end = frame::percent_below(&mut scene, plot, "cached share of prompt tokens (%)");
@@ -81,20 +86,13 @@ pub(super) fn scene(figure: &ShareByGroup) -> Scene {
                 heading(&mut scene, lines, &at);
             }
             Row::Bar { bar, lines, y, .. } => {
-                let colour = position(&names, &bar.configuration);
-                draw(
-                    &mut scene,
-                    bar,
-                    lines,
-                    *y,
-                    plot,
-                    colour::configuration(colour),
-                );
+                let colour = colour::configuration(position(&names, &bar.configuration));
+                draw(&mut scene, bar, lines, *y, plot, colour);
             }
         }
     }
-    scene.description = describe(figure);
-    frame::finish(scene, end, &figure.note)
+    scene.description = describe(groups);
+    frame::finish(scene, end, note)
 }
 
 /// The answer: the best and the worst configuration of the first group.
@@ -151,10 +149,10 @@ impl Row<'_> {
     }
 }
 
-fn rows(figure: &ShareByGroup, top: f64, wrapped: impl Fn(&str) -> Vec<String>) -> Vec<Row<'_>> {
+fn rows(groups: &[Group], top: f64, wrapped: impl Fn(&str) -> Vec<String>) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     let mut next = top;
-    for group in &figure.groups {
+    for group in groups {
         if !group.name.is_empty() {
             let lines = wrap(&group.name, 13.0, true, WIDTH - 2.0 * MARGIN);
             let y = next + LEADING;
@@ -204,7 +202,7 @@ fn draw(scene: &mut Scene, bar: &Bar, lines: &[String], y: f64, plot: Area, colo
         achievable_mark(scene, x(achievable), top, bottom);
     }
     if let (Some(low), Some(high)) = (bar.low, bar.high) {
-        whiskers(scene, x(low), x(high), y.round());
+        frame::whiskers(scene, x(low), x(high), y.round());
     }
     value(scene, bar, y, plot.right + 16.0);
 }
@@ -222,19 +220,6 @@ fn achievable_mark(scene: &mut Scene, x: f64, top: f64, bottom: f64) {
     ));
 }
 
-/// An interval that can be seen on the bar and beside it: the line has a light rim.
-fn whiskers(scene: &mut Scene, low: f64, high: f64, y: f64) {
-    for (colour, width) in [(colour::PAPER, 4), (INK, 2)] {
-        for (from, to) in [
-            ((low, y), (high, y)),
-            ((low, y - 4.0), (low, y + 4.0)),
-            ((high, y - 4.0), (high, y + 4.0)),
-        ] {
-            scene.shape(Shape::Line(vec![from, to], colour, width));
-        }
-    }
-}
-
 fn value(scene: &mut Scene, bar: &Bar, y: f64, x: f64) {
     let share = percent(bar.share);
     scene.label(if bar.share.is_some() {
@@ -249,8 +234,8 @@ fn value(scene: &mut Scene, bar: &Bar, y: f64, x: f64) {
     scene.label(Label::new(&rest, x + 68.0, y).muted());
 }
 
-fn key(scene: &mut Scene, figure: &ShareByGroup) -> f64 {
-    let bars = || figure.groups.iter().flat_map(|group| &group.bars);
+fn key(scene: &mut Scene, groups: &[Group]) -> f64 {
+    let bars = || groups.iter().flat_map(|group| &group.bars);
     let mut meanings = vec!["read from cache"];
     if bars().any(|bar| bar.achievable.is_some()) {
         meanings.extend(["could have been read", "achievable share"]);
@@ -274,14 +259,14 @@ fn key(scene: &mut Scene, figure: &ShareByGroup) -> f64 {
         }
         _ => {
             let y = f64::midpoint(area.top, area.bottom).round();
-            whiskers(scene, area.left, area.right, y);
+            frame::whiskers(scene, area.left, area.right, y);
         }
     })
 }
 
-fn configurations(figure: &ShareByGroup) -> Vec<&str> {
+fn names(groups: &[Group]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for bar in figure.groups.iter().flat_map(|group| &group.bars) {
+    for bar in groups.iter().flat_map(|group| &group.bars) {
         if !names.contains(&bar.configuration.as_str()) {
             names.push(&bar.configuration);
         }
@@ -293,9 +278,9 @@ fn position(names: &[&str], name: &str) -> usize {
     names.iter().position(|other| *other == name).unwrap_or(0)
 }
 
-fn describe(figure: &ShareByGroup) -> String {
+fn describe(groups: &[Group]) -> String {
     let mut sentences = Vec::new();
-    for group in &figure.groups {
+    for group in groups {
         for bar in &group.bars {
             let of = bar.achievable.map_or_else(String::new, |a| {
                 format!(" of achievable {}", percent(Some(a)))

@@ -1,6 +1,8 @@
 //! Whether pictures hold what they must, over usual and extreme figures.
 
 mod figures;
+mod more_figures;
+mod values;
 
 use super::colour::{INK, MUTED, PAPER};
 use super::prefix_map::{Break, Row};
@@ -73,7 +75,9 @@ fn every_name_and_the_note_stand_on_the_picture() {
                     names.extend(row.broke.iter().map(|broke| broke.cause.clone()));
                 }
             }
+            _ => {}
         }
+        names.extend(more_figures::names(&figure));
         for name in names {
             assert!(
                 written.contains(&bare(&name)),
@@ -310,5 +314,22 @@ fn a_count_above_the_prompt_or_a_break_behind_it_stays_on_the_picture() {
         if let Shape::Fill(area, _) | Shape::Hatch(area, _) | Shape::Outline(area, _) = shape {
             assert!(area.left >= 0.0 && area.right <= scene.width, "{area:?}");
         }
+    }
+}
+
+#[test]
+fn view_temporary() {
+    let Ok(out) = std::env::var("VIEW_OUT") else {
+        return;
+    };
+    let mut all = figures();
+    all.extend(
+        more_figures::strange()
+            .into_iter()
+            .map(|figure| (format!("{}-strange", figure.chart().name), figure)),
+    );
+    for (case, figure) in all {
+        std::fs::write(format!("{out}/{case}.png"), figure.png().unwrap()).unwrap();
+        std::fs::write(format!("{out}/{case}.svg"), figure.svg().unwrap()).unwrap();
     }
 }

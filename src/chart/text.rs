@@ -1,6 +1,6 @@
 //! How wide text is, and where it is broken into lines.
 
-use super::render;
+use super::letters::text_width;
 
 /// Room for a fallback font that is wider than the shipped one: an SVG is shown
 /// with whatever sans-serif font its reader has.
@@ -8,7 +8,7 @@ const SLACK: f64 = 1.10;
 
 /// Width of a line of text in pixels, with room for a wider fallback font.
 pub(super) fn width(text: &str, size: f64, bold: bool) -> f64 {
-    render::text_width(text, size, bold) * SLACK
+    text_width(text, size, bold) * SLACK
 }
 
 /// Breaks `text` into lines of at most `limit` pixels.
@@ -49,14 +49,22 @@ fn push(lines: &mut Vec<String>, line: &str) {
     }
 }
 
-/// Cuts behind every place where a line may end.
+/// Cuts behind every place where a line may end: not within a number, nor before its unit.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
-    for letter in text.chars() {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
         if let Some(last) = pieces.last_mut() {
             last.push(letter);
         }
-        if letter.is_whitespace() || "-_/.:,".contains(letter) {
+        let next = letters.peek().copied().unwrap_or(' ');
+        let ends = match letter {
+            '.' | ',' | ':' => !next.is_ascii_digit(),
+            '\u{a0}' => false,
+            letter if letter.is_whitespace() => next != '%',
+            letter => "-_/".contains(letter),
+        };
+        if ends {
             pieces.push(String::new());
         }
     }
@@ -82,6 +90,7 @@ mod tests {
             "one two three four five six seven eight nine ten eleven twelve",
             "Donaudampfschifffahrtsgesellschaftskapitaenswitwenrente",
             "x",
+            "From 70.4 % to 1,024 tokens, 2.41 ms",
         ];
         let bare = |text: &str| text.split_whitespace().collect::<String>();
         for text in cases {
@@ -91,6 +100,17 @@ mod tests {
                 for line in lines {
                     assert!(width(&line, 12.0, false) <= limit, "{line} at {limit}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_ends_neither_within_a_number_nor_before_its_sign() {
+        let text = "reads 70.4 % of 12,500 tokens (model.name)";
+        for limit in 60..300 {
+            let lines = wrap(text, 12.0, false, f64::from(limit));
+            for whole in ["70.4 %", "12,500"] {
+                assert!(lines.iter().any(|line| line.contains(whole)), "{lines:?}");
             }
         }
     }

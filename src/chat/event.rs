@@ -41,6 +41,14 @@ pub enum ChatEvent {
     TokenIds(Vec<u32>),
     /// Counts as far as they are known now; the caller keeps the last.
     Usage(Usage),
+    /// Which of those counts stand only in an opening that counted no token at all: a
+    /// gateway sent it before the server behind it had said anything.
+    Unsaid {
+        /// What was read from the cache.
+        read: bool,
+        /// What was newly written to it.
+        write: bool,
+    },
     /// The answer ended.
     Finish(FinishReason),
     /// The server reported a failure, in a body or inside a stream.

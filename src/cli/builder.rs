@@ -1,7 +1,7 @@
 //! The process behind an `external` configuration.
 
 use crate::context::Builder;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -24,7 +24,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts `command` in `folder`.
+    /// Starts `command` in `folder`, without the environment variables `withheld`.
     ///
     /// # Errors
     ///
@@ -33,11 +33,16 @@ impl Process {
         command: &[String],
         folder: &Path,
         timeout: Duration,
+        withheld: &BTreeSet<String>,
     ) -> Result<Self, String> {
         let [program, arguments @ ..] = command else {
             return Err("command is empty".to_owned());
         };
-        let mut child = Command::new(program)
+        let mut started = Command::new(program);
+        for name in withheld {
+            started.env_remove(name);
+        }
+        let mut child = started
             .args(arguments)
             .current_dir(if folder.as_os_str().is_empty() {
                 Path::new(".")
@@ -204,7 +209,13 @@ mod tests {
 
     fn shell(script: &str) -> Process {
         let command = ["sh", "-c", script].map(str::to_owned);
-        Process::start(&command, Path::new(""), Duration::from_secs(5)).unwrap()
+        Process::start(
+            &command,
+            Path::new(""),
+            Duration::from_secs(5),
+            &BTreeSet::new(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -224,8 +235,13 @@ mod tests {
     #[test]
     fn a_builder_that_hangs_is_given_up() {
         let command = ["sh", "-c", "read line; exec sleep 60"].map(str::to_owned);
-        let mut builder =
-            Process::start(&command, Path::new(""), Duration::from_millis(50)).unwrap();
+        let mut builder = Process::start(
+            &command,
+            Path::new(""),
+            Duration::from_millis(50),
+            &BTreeSet::new(),
+        )
+        .unwrap();
         assert!(builder.ask("one").unwrap_err().contains("did not answer"));
     }
 
@@ -238,9 +254,14 @@ mod tests {
     #[test]
     fn a_missing_program_is_named() {
         let command = ["no-such-builder".to_owned()];
-        let error = Process::start(&command, Path::new(""), Duration::from_secs(1))
-            .err()
-            .unwrap();
+        let error = Process::start(
+            &command,
+            Path::new(""),
+            Duration::from_secs(1),
+            &BTreeSet::new(),
+        )
+        .err()
+        .unwrap();
         assert!(error.contains("`no-such-builder`"), "{error}");
     }
 }

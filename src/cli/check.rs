@@ -3,6 +3,7 @@
 use super::choice::Files;
 use super::exit::{Exit, Failure};
 use super::output;
+use crate::analysis::rules::parse;
 use crate::scenario::{LoadOptions, plan};
 use std::path::Path;
 
@@ -66,6 +67,13 @@ fn plan_ok(arguments: &Arguments, path: &Path) -> Result<bool, Failure> {
     for scenario in &plan.scenarios {
         if let Err(failure) = arguments.files.load(&scenario.path) {
             output::failure(&failure);
+            return Ok(false);
+        }
+    }
+    for (index, text) in plan.rules.iter().enumerate() {
+        if let Err(error) = parse(text) {
+            let error = plan.error("rules", index, &error.said, error.help);
+            output::failure(&Failure::input(error));
             return Ok(false);
         }
     }

@@ -27,33 +27,67 @@ const BETWEEN: Duration = Duration::from_millis(250);
 struct Count {
     prompt: u64,
     cached: u64,
+    /// Of the cached ones, those that were fetched from outside the engine.
+    #[serde(skip_serializing_if = "is_zero")]
+    external: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Count {
     /// `None` where the text holds no counters that are known.
     ///
-    /// vLLM and SGLang count whole prompts, llama.cpp leaves the cached part out.
+    /// vLLM and SGLang count whole prompts, llama.cpp leaves the cached part out. Of
+    /// vLLM's counters those by source come first: each token is in one of them, once,
+    /// and they tell apart what came from outside the engine. Its queries and hits are
+    /// never read, since they count a waiting request again at each try to admit it.
     fn read(text: &str) -> Option<Self> {
         let whole = |prompt: &str, cached: &str| {
             Some(Self {
                 prompt: sum(text, prompt)?,
                 cached: sum(text, cached)?,
+                external: 0,
             })
         };
-        whole(
-            "vllm:prompt_tokens_total",
-            "vllm:prompt_tokens_cached_total",
-        )
-        .or_else(|| whole("sglang:prompt_tokens_total", "sglang:cached_tokens_total"))
-        .or_else(|| {
-            let found = whole(
-                "llamacpp:prompt_tokens_total",
-                "llamacpp:prompt_tokens_cached_total",
-            )?;
-            Some(Self {
-                prompt: found.prompt + found.cached,
-                ..found
+        Self::by_source(text)
+            .or_else(|| {
+                whole(
+                    "vllm:prompt_tokens_total",
+                    "vllm:prompt_tokens_cached_total",
+                )
             })
+            .or_else(|| whole("sglang:prompt_tokens_total", "sglang:cached_tokens_total"))
+            .or_else(|| {
+                let found = whole(
+                    "llamacpp:prompt_tokens_total",
+                    "llamacpp:prompt_tokens_cached_total",
+                )?;
+                Some(Self {
+                    prompt: found.prompt + found.cached,
+                    ..found
+                })
+            })
+    }
+
+    fn by_source(text: &str) -> Option<Self> {
+        let of = |source: &str| {
+            sum_where(text, "vllm:prompt_tokens_by_source_total", |labels| {
+                labels.contains(&format!("source=\"{source}\""))
+            })
+        };
+        let computed = of("local_compute")?;
+        let external = of("external_kv_transfer").unwrap_or(0);
+        let cached = of("local_cache_hit")? + external;
+        Some(Self {
+            prompt: computed + cached,
+            cached,
+            external,
         })
     }
 
@@ -63,6 +97,7 @@ impl Count {
         Some(Self {
             prompt: self.prompt.checked_sub(earlier.prompt)?,
             cached: self.cached.checked_sub(earlier.cached)?,
+            external: self.external.checked_sub(earlier.external)?,
         })
     }
 }
@@ -74,6 +109,7 @@ impl std::ops::Add for Count {
         Self {
             prompt: self.prompt + other.prompt,
             cached: self.cached + other.cached,
+            external: self.external + other.external,
         }
     }
 }
@@ -81,12 +117,20 @@ impl std::ops::Add for Count {
 /// The sum of a counter over its labels (engines, models); `None` where it is
 /// not there.
 fn sum(text: &str, name: &str) -> Option<u64> {
+    sum_where(text, name, |_labels| true)
+}
+
+/// The same, of those lines whose labels will do.
+fn sum_where(text: &str, name: &str, wanted: impl Fn(&str) -> bool) -> Option<u64> {
     let values = text.lines().filter_map(|line| {
         let rest = line.strip_prefix(name)?;
-        let rest = match rest.strip_prefix('{') {
-            Some(labels) => labels.rsplit_once('}')?.1,
-            None => rest.strip_prefix(' ')?,
+        let (labels, rest) = match rest.strip_prefix('{') {
+            Some(labels) => labels.rsplit_once('}')?,
+            None => ("", rest.strip_prefix(' ')?),
         };
+        if !wanted(labels) {
+            return None;
+        }
         let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
         #[expect(
             clippy::cast_possible_truncation,
@@ -161,7 +205,15 @@ impl Line {
     /// What a person should know; `None` where the two agree.
     fn disagreement(&self) -> Option<String> {
         let (Some(engine), said) = (self.engine, self.answers) else {
-            return Some("the engine's counters fell: it was started again during the run".into());
+            return Some(
+                "the engine's counters fell or were gone: it was started again during the run"
+                    .into(),
+            );
+        };
+        // Answers do not tell from where a token was read.
+        let engine = Count {
+            external: 0,
+            ..engine
         };
         if engine == said.counts {
             return None;
@@ -199,15 +251,24 @@ struct Source {
 }
 
 impl Source {
-    /// The sum over all engines; `None` where one does not answer.
-    async fn read(&self) -> Option<Count> {
-        let mut sum = None;
+    /// The sum over all engines.
+    ///
+    /// # Errors
+    ///
+    /// The first address at which there are no counters, and why.
+    async fn read(&self) -> Result<Count, String> {
+        let mut sum = Count::default();
         for url in &self.urls {
-            let reply = self.client.get(url, &self.headers).await.ok()?;
-            let count = Count::read(&reply.text()).filter(|_| reply.status == 200)?;
-            sum = Some(sum.unwrap_or_default() + count);
+            let shown = PublicUrl::new(url);
+            let replied = self.client.get(url, &self.headers).await;
+            let reply = replied.map_err(|error| format!("`{shown}`: {error}"))?;
+            if reply.status != 200 {
+                return Err(format!("`{shown}`: HTTP {}", reply.status));
+            }
+            let count = Count::read(&reply.text());
+            sum = sum + count.ok_or_else(|| format!("`{shown}`: nothing that is known"))?;
         }
-        sum
+        Ok(sum)
     }
 }
 
@@ -217,13 +278,14 @@ pub(super) struct Watch {
     marks: Marks,
 }
 
-/// Sum over the engines before the first cell, and behind each named one.
-struct Marks(Vec<(String, Count)>);
+/// Sum over the engines before the first cell, and behind each named one; `None`
+/// where it could not be read.
+struct Marks(Vec<(String, Option<Count>)>);
 
 impl Watch {
-    /// Reads the counters for the first time. `given` are the addresses that a
-    /// person named; else the target's own are looked for where its engine is
-    /// known to have them. `None` where there are none.
+    /// Reads the counters for the first time. `given` are the addresses that a flag
+    /// named; else those of the targets file or the preset; else the target's own are
+    /// looked for where its engine is known to have them. `None` where there are none.
     pub(super) async fn begin(
         target: &Target,
         given: &[String],
@@ -233,12 +295,21 @@ impl Watch {
             target.engine,
             Engine::Vllm | Engine::LlamaCpp | Engine::Embedded
         );
-        let urls = match given {
-            [] if own => vec![target.at_root("/metrics")],
-            given => given.to_vec(),
+        let named = if given.is_empty() {
+            &target.metrics
+        } else {
+            given
         };
+        let beside = target.at_root("/metrics");
+        let urls = match named {
+            [] if own => vec![beside.clone()],
+            named => named.to_vec(),
+        };
+        if urls.is_empty() {
+            return None;
+        }
         // A key is for its target, and for nobody else.
-        let headers = if given.is_empty() {
+        let headers = if urls == [beside.as_str()] {
             target.headers()
         } else {
             Vec::new()
@@ -248,21 +319,24 @@ impl Watch {
             headers,
             client: Arc::clone(client),
         };
-        let start = source.read().await;
-        if start.is_none() && !given.is_empty() {
-            output::warn("no counters at the addresses given with --metrics");
+        match source.read().await {
+            Ok(start) => Some(Self {
+                marks: Marks(vec![(String::new(), Some(start))]),
+                source,
+            }),
+            Err(why) => {
+                if !named.is_empty() {
+                    output::warn(&format!("no counters at {why}"));
+                }
+                None
+            }
         }
-        Some(Self {
-            marks: Marks(vec![(String::new(), start?)]),
-            source,
-        })
     }
 
     /// A cell has ended.
     pub(super) async fn mark(&mut self, cell: &str) {
-        if let Some(count) = self.source.read().await {
-            self.marks.0.push((cell.to_owned(), count));
-        }
+        let count = self.source.read().await.ok();
+        self.marks.0.push((cell.to_owned(), count));
     }
 
     /// Compares with what the answers said, tells it, and writes `counters.json`,
@@ -279,11 +353,11 @@ impl Watch {
                 break;
             }
             tokio::time::sleep(BETWEEN).await;
-            let Some(now) = self.source.read().await else {
+            let Ok(now) = self.source.read().await else {
                 break;
             };
             if let Some((_, last)) = self.marks.0.last_mut().filter(|(cell, _)| !cell.is_empty()) {
-                *last = now;
+                *last = Some(now);
             }
             total = self.marks.total(said);
         }
@@ -310,8 +384,8 @@ impl Watch {
 
 impl Marks {
     fn total(&self, said: Said) -> Line {
-        let first = self.0.first().map(|(_, count)| *count);
-        let last = self.0.last().map(|(_, count)| *count);
+        let first = self.0.first().and_then(|(_, count)| *count);
+        let last = self.0.last().and_then(|(_, count)| *count);
         Line {
             cell: "all".to_owned(),
             engine: first.zip(last).and_then(|(first, last)| last.since(first)),
@@ -325,7 +399,9 @@ impl Marks {
         let mut lines: Vec<Line> = Vec::new();
         for pair in self.0.windows(2) {
             let ((_, before), (cell, after)) = (&pair[0], &pair[1]);
-            let engine = after.since(*before);
+            let engine = after
+                .zip(*before)
+                .and_then(|(after, before)| after.since(before));
             if let Some(line) = lines.iter_mut().find(|line| line.cell == *cell) {
                 line.engine = line.engine.zip(engine).map(|(sum, more)| sum + more);
                 continue;
@@ -370,13 +446,30 @@ vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.79603916074814
         llamacpp:prompt_tokens_cached_total 390\n";
 
     fn count(prompt: u64, cached: u64) -> Count {
-        Count { prompt, cached }
+        Count {
+            prompt,
+            cached,
+            external: 0,
+        }
     }
 
     #[test]
     fn each_engine_counts_in_its_own_way() {
         assert_eq!(Count::read(VLLM), Some(count(5_120, 2_528)));
         assert_eq!(Count::read(LLAMA), Some(count(589, 390)));
+        // What came from another engine's cache was read, and not from this one's.
+        let sources = "vllm:prompt_tokens_by_source_total{source=\"local_compute\"} 100\n\
+            vllm:prompt_tokens_by_source_total{source=\"local_cache_hit\"} 60\n\
+            vllm:prompt_tokens_by_source_total{source=\"external_kv_transfer\"} 40\n\
+            vllm:prompt_tokens_total 200\nvllm:prompt_tokens_cached_total 100\n";
+        let expected = Count {
+            external: 40,
+            ..count(200, 100)
+        };
+        assert_eq!(Count::read(sources), Some(expected));
+        let sglang = "sglang:prompt_tokens_total{model_name=\"m\"} 900.0\n\
+            sglang:cached_tokens_total{model_name=\"m\",cache_source=\"device\"} 512.0\n";
+        assert_eq!(Count::read(sglang), Some(count(900, 512)));
         for text in ["", "go_goroutines 7", "vllm:prompt_tokens_total{} x"] {
             assert_eq!(Count::read(text), None, "{text}");
         }
@@ -410,9 +503,9 @@ vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.79603916074814
     #[test]
     fn a_cell_is_what_came_between_two_marks() {
         let marks = Marks(vec![
-            (String::new(), count(10, 5)),
-            ("quickstart/dev".to_owned(), count(110, 65)),
-            ("quickstart/inline".to_owned(), count(90, 70)),
+            (String::new(), Some(count(10, 5))),
+            ("quickstart/dev".to_owned(), Some(count(110, 65))),
+            ("quickstart/inline".to_owned(), Some(count(90, 70))),
         ]);
         let cells = marks.cells(&Tally::default());
         assert_eq!(cells[0].engine, Some(count(100, 60)));
@@ -422,12 +515,25 @@ vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.79603916074814
     }
 
     #[test]
+    fn counters_that_could_not_be_read_say_nothing_of_the_next_cell() {
+        let marks = Marks(vec![
+            (String::new(), Some(count(0, 0))),
+            ("chat/dev".to_owned(), None),
+            ("chat/inline".to_owned(), Some(count(30, 5))),
+        ]);
+        let cells = marks.cells(&[]);
+        let engines: Vec<_> = cells.iter().map(|line| line.engine).collect();
+        assert_eq!(engines, [None, None]);
+        assert_eq!(marks.total(Said::default()).engine, Some(count(30, 5)));
+    }
+
+    #[test]
     fn a_cell_in_several_rounds_is_their_sum() {
         let marks = Marks(vec![
-            (String::new(), count(0, 0)),
-            ("chat/dev".to_owned(), count(10, 5)),
-            ("chat/inline".to_owned(), count(30, 5)),
-            ("chat/dev".to_owned(), count(37, 9)),
+            (String::new(), Some(count(0, 0))),
+            ("chat/dev".to_owned(), Some(count(10, 5))),
+            ("chat/inline".to_owned(), Some(count(30, 5))),
+            ("chat/dev".to_owned(), Some(count(37, 9))),
         ]);
         let cells = marks.cells(&Tally::default());
         let engines: Vec<_> = cells.iter().map(|line| line.engine).collect();

@@ -1,25 +1,28 @@
-//! `explain`: where each prefix broke, in which source, which step did it.
+//! `explain`: where each prefix broke, in which source, which step did it, what it
+//! cost, and what to change.
 
+mod worst;
+
+use super::assumed::{Assumptions, tell_unused};
 use super::choice::{Configurations, Files};
 use super::exit::{Exit, Failure};
-use super::output;
-use super::predicted::{Model, predicted};
+use super::measured::is_run;
+use super::predicted::all;
 use super::requests::Form;
-use super::resources;
-use super::target::parse_model;
+use super::{output, planned};
 use crate::chat::UsageOrigin;
 use crate::record::{BoundRecord, RequestRecord, Run};
-use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Tokens, grouped};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Say per turn where the prefix broke, in which source, which step did it, and what it cost
+/// Say per turn where the prefix broke, in which source, which step did it, what it cost, and
+/// what to change
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Run folders, or scenario files (explained with no server)
+    /// Run folders, or scenario files or a plan (explained with no server)
     #[arg(required = true, value_name = "RUN or SCENARIO")]
     inputs: Vec<PathBuf>,
 
@@ -33,18 +36,23 @@ pub(super) struct Arguments {
     #[arg(long)]
     outside_folder: bool,
 
-    /// How the cache works, for scenarios (see `list cache-models`)
-    #[arg(long, value_name = "MODEL", default_value = "blocks:16")]
-    cache_model: String,
+    #[command(flatten)]
+    assumptions: Assumptions,
+
+    /// Breaks that are looked into, those that cost most first; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    worst: usize,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    for input in &arguments.inputs {
-        if input.join("manifest.json").is_file() {
-            explain_run(input, &arguments.configurations.names)?;
-        } else {
-            explain_scenarios(arguments, input)?;
-        }
+pub(super) fn run(mut arguments: Arguments) -> Result<Exit, Failure> {
+    let (runs, scenarios): (Vec<_>, Vec<_>) = std::mem::take(&mut arguments.inputs)
+        .into_iter()
+        .partition(|path| is_run(path));
+    for run in &runs {
+        explain_run(run, &arguments.configurations.names, arguments.worst)?;
+    }
+    if !scenarios.is_empty() {
+        explain_scenarios(&mut arguments, scenarios)?;
     }
     Ok(Exit::Done)
 }
@@ -53,65 +61,93 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 type Requests<'a> = Vec<(&'a RequestRecord, &'a BoundRecord)>;
 
 /// Every conversation of a run, or those of the configurations that were named.
-fn explain_run(dir: &Path, names: &[String]) -> Result<(), Failure> {
+fn explain_run(dir: &Path, names: &[String], most: usize) -> Result<(), Failure> {
     let contents = Run::read(dir)
         .and_then(Run::contents)
         .map_err(super::report::unreadable)?;
     let bounds = super::report::bounds_of(&contents)?;
     let by_key: HashMap<_, _> = bounds.iter().map(|bound| (bound.key(), bound)).collect();
-    let mut conversations: Vec<(Arc<str>, Requests<'_>)> = Vec::new();
+    known(names, &contents.manifest)?;
     let wanted = |record: &&RequestRecord| {
         names.is_empty() || names.iter().any(|name| **name == *record.configuration)
     };
+    let mut places: HashMap<&Arc<str>, usize> = HashMap::new();
+    let mut conversations: Vec<(&Arc<str>, Requests<'_>)> = Vec::new();
     for record in contents.requests.iter().filter(wanted) {
         let Some(bound) = by_key.get(&record.key()) else {
             continue;
         };
-        match conversations
-            .iter_mut()
-            .find(|(name, _)| *name == record.conversation)
-        {
-            Some((_, requests)) => requests.push((record, bound)),
-            None => conversations.push((Arc::clone(&record.conversation), vec![(record, bound)])),
+        let place = *places
+            .entry(&record.conversation)
+            .or_insert(conversations.len());
+        if place == conversations.len() {
+            conversations.push((&record.conversation, Vec::new()));
         }
+        conversations[place].1.push((record, bound));
     }
-    conversations
-        .iter()
-        .try_for_each(|(name, requests)| output::data(&explained(name, requests)))
+    for (name, requests) in &conversations {
+        output::data(&explained(name, requests))?;
+    }
+    let costs = worst::of_run(&contents, &by_key, wanted);
+    output::data(&worst::shown(
+        &costs,
+        most,
+        &worst::fits(&contents, &by_key),
+    ))
 }
 
-fn explain_scenarios(arguments: &Arguments, path: &Path) -> Result<(), Failure> {
-    let files = Files {
-        scenarios: vec![path.to_owned()],
+/// Refuses the name of a configuration that the run does not have.
+fn known(names: &[String], manifest: &crate::record::Manifest) -> Result<(), Failure> {
+    let known: Vec<&str> = manifest
+        .configurations
+        .iter()
+        .map(|facts| &*facts.name)
+        .collect();
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Failure::wrong(
+            format!("the run has no configuration `{name}`"),
+            format!("it has: {}", known.join(", ")),
+        )),
+    }
+}
+
+fn explain_scenarios(arguments: &mut Arguments, paths: Vec<PathBuf>) -> Result<(), Failure> {
+    let mut files = Files {
+        scenarios: paths,
         outside_folder: arguments.outside_folder,
     };
-    let cache = parse_model(&arguments.cache_model)?;
-    let encoder: SharedEncoder = embedded();
-    let model = Model {
-        cache: &cache,
-        encoder: &encoder,
-        lifetime_ms: None,
-    };
-    for scenario in files.load_all()? {
-        for name in arguments.configurations.chosen() {
-            let configuration = arguments.configurations.find(&name, &scenario)?;
-            let chosen = [configuration.clone()];
-            let files = resources::Files::read(&scenario, &chosen, &arguments.configurations)?;
-            let (requests, _) = predicted(
-                &scenario,
-                &configuration,
-                Arc::new(files),
-                &arguments.form,
-                &model,
-            )?;
-            let pairs: Vec<_> = requests
-                .iter()
-                .map(|one| (&one.record, &one.bound))
-                .collect();
-            output::data(&explained(&format!("{}/{name}", scenario.name), &pairs))?;
+    let configurations = &mut arguments.configurations;
+    if let Some(plan) = planned::take(None, &mut files, configurations)? {
+        arguments.assumptions.follow(&plan);
+        if configurations.names.is_empty() {
+            configurations.names = match plan.setting("config") {
+                [] => planned::usual(Some(&plan)),
+                names => names.to_vec(),
+            };
         }
+        tell_unused(&plan);
     }
-    Ok(())
+    let assumed = arguments.assumptions.resolve()?;
+    let scenarios = files.load_all()?;
+    let mut costs = Vec::new();
+    for cell in all(
+        &scenarios,
+        configurations,
+        &arguments.form,
+        &assumed.model(),
+    )? {
+        let pairs: Vec<_> = cell
+            .requests
+            .iter()
+            .map(|one| (&one.record, &one.bound))
+            .collect();
+        let name = format!("{}/{}", cell.scenario.name, cell.configuration);
+        output::data(&explained(&name, &pairs))?;
+        costs.extend(worst::of_prediction(&pairs, &cell.spans, &assumed.encoder));
+    }
+    worst::worst_first(&mut costs);
+    output::data(&worst::shown(&costs, arguments.worst, &[]))
 }
 
 /// Tokens by which an unbroken prompt may fall short of its predecessor: the

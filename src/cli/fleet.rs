@@ -7,12 +7,12 @@ use super::output;
 use super::predicted::Model;
 use super::requests::{Form, Rendered, Requests};
 use super::resources;
+use crate::analysis::RecordedPrompt;
 use crate::cache::{self, Fleet, FleetOptions, FleetPrompt, Replica, Routing, Sharing};
-use crate::chat::PlacedMessage;
 use crate::load::Isolate;
 use crate::scenario::model::Scenario;
 use crate::scenario::plan::Plan;
-use crate::tokens::{Piece, SharedEncoder, TemplateMessage};
+use crate::tokens::SharedEncoder;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use std::num::NonZeroUsize;
@@ -32,7 +32,7 @@ pub(super) struct FleetArguments {
     sessions: Option<NonZeroUsize>,
 
     /// Tokens that the cache of a replica holds [default: any number]
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", conflicts_with = "lifetime")]
     capacity: Option<usize>,
 
     /// Play them on so many replicas, each with a cache of its own [default: 1]
@@ -218,24 +218,6 @@ fn play(name: &str, options: &FleetOptions, played: &Played<'_>) -> Result<Fleet
     }
 }
 
-/// A message's text, and what the stretches of it are.
-fn pieces(message: &PlacedMessage) -> (String, Vec<Piece>) {
-    let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
-    let mut behind = None;
-    for placed in &message.spans {
-        text.push_str(&placed.span.text);
-        // Spans of one string follow one another without a byte between.
-        let goes_on = behind == Some((placed.part, placed.start));
-        behind = Some((placed.part, placed.end));
-        let (part, end) = (placed.part, text.len());
-        match pieces.last_mut().filter(|_| goes_on) {
-            Some(piece) => piece.end = end,
-            None => pieces.push(Piece { part, end }),
-        }
-    }
-    (text, pieces)
-}
-
 /// The prompt as tokens; the encoder remembers each distinct message.
 fn encoded(
     conversation: usize,
@@ -243,18 +225,9 @@ fn encoded(
     encoder: &SharedEncoder,
 ) -> Result<FleetPrompt, Failure> {
     let messages = &rendered.body.messages;
-    let parts: Vec<_> = messages.iter().map(pieces).collect();
-    let shown: Vec<_> = messages
-        .iter()
-        .zip(&parts)
-        .map(|(message, (text, pieces))| TemplateMessage {
-            role: message.role.as_str(),
-            text,
-            pieces,
-        })
-        .collect();
+    let shown = RecordedPrompt::rendered(messages);
     let prompt = encoder
-        .encoded(&shown)
+        .encoded(&shown.messages())
         .map_err(|error| Failure::wrong(error, "take another --tokenizer"))?;
     Ok(FleetPrompt {
         conversation,

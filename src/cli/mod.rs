@@ -3,16 +3,20 @@
 //! A subcommand parses its own arguments, calls, and says how the program ends.
 //! Only this module reads the environment and only `main` leaves the process.
 
+mod assumed;
 mod builder;
 mod calibrate;
 mod check;
 mod choice;
+mod compare;
 mod counters;
 mod decode;
 mod exit;
 mod explain;
 mod fleet;
+mod gate;
 mod list;
+mod measured;
 mod merge;
 mod output;
 mod outputs;
@@ -54,6 +58,8 @@ enum Command {
     Render(render::Arguments),
     Predict(predict::Arguments),
     Explain(explain::Arguments),
+    Compare(compare::Arguments),
+    Gate(Box<gate::Arguments>),
     Report(report::Arguments),
     Check(check::Arguments),
     Schema(schema::Arguments),
@@ -86,7 +92,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Predict(arguments) => predict::run(arguments),
-        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Explain(arguments) => explain::run(arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Gate(arguments) => gate::run(*arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),

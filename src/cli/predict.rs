@@ -1,21 +1,17 @@
 //! `predict`: total, eligible and bound of every request, with no server.
 
+use super::assumed::{Assumptions, tell_unused};
 use super::choice::{Configurations, Files};
 use super::exit::{Exit, Failure};
 use super::fleet;
 use super::output;
 use super::planned;
-use super::predicted::{Model, Predicted, predicted};
+use super::predicted::{Predicted, PredictedCell, all};
 use super::requests::Form;
-use super::target::parse_model;
-use super::{resources, tokens};
 use crate::scenario::plan::Plan;
-use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Share, Tokens};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Compute what a cache could return for every request of scenarios or a plan, without a server
 #[derive(clap::Args)]
@@ -32,17 +28,8 @@ pub(super) struct Arguments {
     #[command(flatten)]
     fleet: fleet::FleetArguments,
 
-    /// How the cache works (see `list cache-models`) [default: the plan's, else blocks:16]
-    #[arg(long, value_name = "MODEL")]
-    cache_model: Option<String>,
-
-    /// How long an unused cache entry lives, in seconds of the scenario's time
-    #[arg(long, value_name = "SECONDS", conflicts_with = "capacity")]
-    lifetime: Option<u64>,
-
-    /// A local tokenizer.json to count tokens with [default: the embedded server's]
-    #[arg(long, value_name = "FILE")]
-    tokenizer: Option<PathBuf>,
+    #[command(flatten)]
+    assumptions: Assumptions,
 
     /// How it is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -77,6 +64,23 @@ struct BreakLine<'a> {
     byte: usize,
 }
 
+/// A row of the table.
+struct Row {
+    scenario: String,
+    configuration: String,
+    sums: Sums,
+}
+
+impl Row {
+    fn of(cell: &PredictedCell) -> Self {
+        Self {
+            scenario: cell.scenario.name.to_string(),
+            configuration: cell.configuration.clone(),
+            sums: sums(&cell.requests),
+        }
+    }
+}
+
 /// Sums over the requests of one scenario under one configuration.
 #[derive(Default)]
 struct Sums {
@@ -86,9 +90,6 @@ struct Sums {
     bound: Share,
     breaks: usize,
 }
-
-/// Without `--cache-model` and a plan that states one.
-const USUAL_CACHE: &str = "blocks:16";
 
 /// Takes from a plan what the flags leave open.
 fn follow(arguments: &mut Arguments) -> Result<Option<Plan>, Failure> {
@@ -106,32 +107,14 @@ fn follow(arguments: &mut Arguments) -> Result<Option<Plan>, Failure> {
             names => names.to_vec(),
         };
     }
-    let first = |name| plan.setting(name).first();
-    if arguments.cache_model.is_none() {
-        let own = plan.embedded.cache.as_ref().map(ToString::to_string);
-        arguments.cache_model = first("cache-model").cloned().or(own);
-    }
-    let lifetime = first("lifetime").and_then(|text| text.parse().ok());
-    let own = plan.embedded.lifetime.map(|span| span.as_secs());
-    arguments.lifetime = arguments.lifetime.or(lifetime).or(own);
+    arguments.assumptions.follow(&plan);
     Ok(Some(plan))
 }
 
 pub(super) fn run(mut arguments: Arguments) -> Result<Exit, Failure> {
     let plan = follow(&mut arguments)?;
-    let cache = parse_model(arguments.cache_model.as_deref().unwrap_or(USUAL_CACHE))?;
-    let encoder: SharedEncoder = match &arguments.tokenizer {
-        Some(path) => tokens::local(path)?,
-        None => embedded(),
-    };
-    let lifetime_ms = arguments
-        .lifetime
-        .map(|seconds| seconds.saturating_mul(1000));
-    let model = Model {
-        cache: &cache,
-        encoder: &encoder,
-        lifetime_ms,
-    };
+    let assumed = arguments.assumptions.resolve()?;
+    let model = assumed.model();
     let scenarios = arguments.files.load_all()?;
     let fleets = match &plan {
         Some(plan) => arguments.fleet.following(plan),
@@ -150,25 +133,26 @@ pub(super) fn run(mut arguments: Arguments) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Done);
     }
-    let mut rows = Vec::new();
-    for scenario in scenarios {
-        for name in arguments.configurations.chosen() {
-            let configuration = arguments.configurations.find(&name, &scenario)?;
-            let chosen = [configuration.clone()];
-            let files = resources::Files::read(&scenario, &chosen, &arguments.configurations)?;
-            let files = Arc::new(files);
-            let (requests, _) =
-                predicted(&scenario, &configuration, files, &arguments.form, &model)?;
-            if arguments.format == Format::Jsonl {
-                requests
-                    .iter()
-                    .try_for_each(|one| output::data(&line(one)))?;
-            }
-            rows.push((scenario.name.to_string(), name, sums(&requests)));
-        }
+    if let Some(plan) = &plan {
+        tell_unused(plan);
     }
-    if arguments.format == Format::Text {
-        output::data(&table(&rows, &cache.to_string(), encoder.name()))?;
+    let cells = all(
+        &scenarios,
+        &arguments.configurations,
+        &arguments.form,
+        &model,
+    )?;
+    match arguments.format {
+        Format::Text => {
+            let rows: Vec<_> = cells.iter().map(Row::of).collect();
+            let cache = assumed.cache.to_string();
+            output::data(&table(&rows, &cache, assumed.encoder.name()))?;
+        }
+        Format::Jsonl => {
+            let requests = cells.iter().flat_map(|cell| &cell.requests);
+            let mut lines = requests.map(line);
+            lines.try_for_each(|line| output::data(&line))?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -224,7 +208,7 @@ fn computed(sums: &Sums) -> String {
     }
 }
 
-fn table(rows: &[(String, String, Sums)], cache: &str, encoder: &str) -> String {
+fn table(rows: &[Row], cache: &str, encoder: &str) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header([
@@ -237,7 +221,12 @@ fn table(rows: &[(String, String, Sums)], cache: &str, encoder: &str) -> String 
         "COMPUTED",
         "BREAKS",
     ]);
-    for (scenario, configuration, sums) in rows {
+    for Row {
+        scenario,
+        configuration,
+        sums,
+    } in rows
+    {
         table.add_row([
             scenario.clone(),
             configuration.clone(),

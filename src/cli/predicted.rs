@@ -1,8 +1,10 @@
 //! The records that a serial run would leave if every answer were empty: what
 //! `predict` and `explain` compute bounds and breaks from, with no server.
 
+use super::choice::Configurations;
 use super::exit::Failure;
 use super::requests::{Form, Rendered, each_request};
+use super::resources;
 use crate::analysis::bounds::{Inputs, bounds};
 use crate::chat::Usage;
 use crate::context::Configuration;
@@ -14,7 +16,9 @@ use crate::record::{
 use crate::scenario::model::Scenario;
 use crate::tokens::SharedEncoder;
 use crate::units::{Bytes, Micros};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// Name of the target in predictions.
 pub(super) const PREDICTED: &str = "predicted";
@@ -30,6 +34,74 @@ pub(super) struct Model<'a> {
     pub(super) cache: &'a crate::cache::Model,
     pub(super) encoder: &'a SharedEncoder,
     pub(super) lifetime_ms: Option<u64>,
+}
+
+/// The requests of one scenario under one configuration.
+pub(super) struct PredictedCell {
+    pub(super) scenario: Arc<Scenario>,
+    /// Name of the configuration.
+    pub(super) configuration: String,
+    pub(super) requests: Vec<Predicted>,
+    /// Their texts.
+    pub(super) spans: SpanStore,
+}
+
+/// Every scenario under every chosen configuration, each on a cold cache, in the
+/// order of both. Cells are computed side by side on as many threads as there are cores.
+pub(super) fn all(
+    scenarios: &[Arc<Scenario>],
+    configurations: &Configurations,
+    form: &Form,
+    model: &Model<'_>,
+) -> Result<Vec<PredictedCell>, Failure> {
+    let (mut wanted, names) = (Vec::new(), configurations.chosen());
+    if let Some(name) = names
+        .iter()
+        .enumerate()
+        .find_map(|(at, name)| names[..at].contains(name).then_some(name))
+    {
+        let message = format!("configuration `{name}` is named twice");
+        return Err(Failure::wrong(message, "name each configuration once"));
+    }
+    for scenario in scenarios {
+        for name in &names {
+            let configuration = configurations.find(name, scenario)?;
+            let chosen = [configuration.clone()];
+            let files = resources::Files::read(scenario, &chosen, configurations)?;
+            wanted.push((scenario, configuration, Arc::new(files)));
+        }
+    }
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((scenario, configuration, files)) = wanted.get(at) else {
+                return;
+            };
+            let files = Arc::clone(files) as Arc<dyn Resources>;
+            let cell = predicted(scenario, configuration, files, form, model);
+            let cell = cell.map(|(requests, spans)| PredictedCell {
+                scenario: Arc::clone(scenario),
+                configuration: configuration.name.clone(),
+                requests,
+                spans,
+            });
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.push((at, cell));
+        }
+    };
+    let threads = thread::available_parallelism()
+        .map_or(1, Into::into)
+        .min(wanted.len());
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, cell)| cell).collect()
 }
 
 /// All requests of one scenario under one configuration, on a cold cache.

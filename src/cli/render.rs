@@ -141,7 +141,7 @@ fn http(model: &str, dialect: &dyn Dialect, rendered: &Rendered) -> String {
         "### turn {}.{}\nPOST {} HTTP/1.1\ncontent-type: application/json\ncontent-length: {}\n\n{}\n\n",
         rendered.pending.turn,
         rendered.pending.request,
-        dialect.path(model, true),
+        dialect.path(model, dialect.streams()),
         rendered.body.text.len(),
         rendered.body.text,
     )

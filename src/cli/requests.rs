@@ -27,7 +27,7 @@ pub(super) struct Form {
     pub(super) model: String,
 
     /// Output tokens asked for
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_tokens: u32,
 }
 
@@ -132,7 +132,7 @@ impl Requests {
             let params = RequestParams {
                 model: model.to_owned(),
                 max_tokens: self.form.max_tokens,
-                stream: true,
+                stream: self.dialect.streams(),
                 ..RequestParams::default()
             };
             let body = self.dialect.body(&pending.prompt, &params);

@@ -14,6 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Environment variables that hold keys of the program itself: nothing that it
+/// starts needs them.
+const KEY_VARIABLES: [&str; 2] = ["PREFIXBENCH_API_KEY", "PREFIXBENCH_SERVE_KEY"];
+
 /// Largest file of bodies that is read.
 const MAX_BODIES: u64 = 256 << 20;
 
@@ -29,6 +33,8 @@ pub(super) struct Files {
     /// The same of a plan, and its folder.
     planned: BTreeSet<String>,
     plan_folder: PathBuf,
+    /// Environment variables that no builder gets to see.
+    withheld: BTreeSet<String>,
 }
 
 impl Files {
@@ -71,11 +77,21 @@ impl Files {
             own,
             planned,
             plan_folder: given.planned.folder.clone(),
+            withheld: KEY_VARIABLES.map(str::to_owned).into(),
             phrases,
             configurations,
             bodies,
             folder,
         })
+    }
+}
+
+impl Files {
+    /// Keeps these environment variables from builders too.
+    #[must_use]
+    pub(super) fn withholding(mut self, names: &BTreeSet<String>) -> Self {
+        self.withheld.extend(names.iter().cloned());
+        self
     }
 }
 
@@ -100,7 +116,7 @@ impl Resources for Files {
                 } else {
                     here
                 };
-                let process = Process::start(&external.command, folder, timeout)
+                let process = Process::start(&external.command, folder, timeout, &self.withheld)
                     .map_err(|said| ContextError::External { said })?;
                 Some(Box::new(process) as Box<dyn Builder>)
             }

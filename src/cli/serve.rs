@@ -3,7 +3,9 @@
 use super::exit::{Exit, Failure};
 use super::output;
 use super::target::parse_model;
-use crate::server::{Faults, Options, PROFILES, Profile, Server, Speed, find_profile};
+use crate::server::{
+    Faults, Options, PROFILES, Profile, Server, Speed, TEMPLATES, Template, find_profile,
+};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -34,6 +36,26 @@ pub(super) struct Arguments {
     /// Cache model in place of the profile's (see `list cache-models`)
     #[arg(long, value_name = "MODEL")]
     cache_model: Option<String>,
+
+    /// What the chat template does to a prompt: plain, system-last, drops-reasoning, dated
+    #[arg(long, default_value = "plain")]
+    template: String,
+
+    /// Milliseconds after an answer until its cache entries can be read
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    visible_after: u64,
+
+    /// How long an unused cache entry lives [default: as the profile's]
+    #[arg(long, value_name = "SECONDS")]
+    lifetime: Option<u64>,
+
+    /// Context window [default: as the profile's]
+    #[arg(long, value_name = "TOKENS")]
+    context: Option<usize>,
+
+    /// Requests let in within a minute; more are refused with 429 and `Retry-After`
+    #[arg(long, value_name = "N")]
+    requests_per_minute: Option<u32>,
 
     /// Something to do wrong every Nth request, as NAME:N (`http-429:5`); may be repeated
     #[arg(long = "fault", value_name = "FAULT")]
@@ -71,6 +93,20 @@ pub(super) fn profile(name: &str) -> Result<&'static Profile, Failure> {
         let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
         Failure::wrong(
             format!("unknown profile `{name}`"),
+            format!("known: {}", known.join(", ")),
+        )
+    })
+}
+
+fn template(name: &str) -> Result<Template, Failure> {
+    let found = TEMPLATES.iter().find(|(known, _, _)| *known == name);
+    found.map(|(_, template, _)| *template).ok_or_else(|| {
+        let known: Vec<String> = TEMPLATES
+            .iter()
+            .map(|(name, _, about)| format!("{name} ({about})"))
+            .collect();
+        Failure::wrong(
+            format!("unknown template `{name}`"),
             format!("known: {}", known.join(", ")),
         )
     })
@@ -160,6 +196,11 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
         api_key: arguments.api_key,
         stamps: arguments.stamps,
         canned: arguments.canned,
+        template: template(&arguments.template)?,
+        lifetime: arguments.lifetime.map(Duration::from_secs),
+        visible_after: Duration::from_millis(arguments.visible_after),
+        context: arguments.context,
+        requests_per_minute: arguments.requests_per_minute,
         cache_model: arguments
             .cache_model
             .as_deref()

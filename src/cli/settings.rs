@@ -103,8 +103,24 @@ impl Settings {
         T: FromStr + Clone + Display,
         T::Err: Display,
     {
+        self.list_by(name, ',', flag, default)
+    }
+
+    /// As [`list`](Self::list), with another separator in a variable: for values that
+    /// have commas themselves.
+    pub(super) fn list_by<T>(
+        &mut self,
+        name: &str,
+        separator: char,
+        flag: &[T],
+        default: Vec<T>,
+    ) -> Result<Vec<T>, Failure>
+    where
+        T: FromStr + Clone + Display,
+        T::Err: Display,
+    {
         let flag = (!flag.is_empty()).then(|| flag.to_vec());
-        let given = self.chosen(name, flag, |text| text.split(',').collect())?;
+        let given = self.chosen(name, flag, |text| text.split(separator).collect())?;
         let (values, origin) = given.unwrap_or((default, SettingOrigin::Default));
         let shown = values.iter().map(ToString::to_string).collect::<Vec<_>>();
         self.keep(name, Value::from(shown), origin);
@@ -125,7 +141,7 @@ impl Settings {
         &self,
         name: &str,
         flag: Option<Vec<T>>,
-        split: fn(&str) -> Vec<&str>,
+        split: impl Fn(&str) -> Vec<&str>,
     ) -> Result<Option<(Vec<T>, SettingOrigin)>, Failure>
     where
         T: FromStr,
@@ -156,6 +172,17 @@ impl Settings {
             values.collect::<Result<_, _>>()?,
             SettingOrigin::Plan,
         )))
+    }
+
+    /// Who decides `name`, if anybody does.
+    pub(super) fn who(&self, name: &str, flag: bool) -> Option<SettingOrigin> {
+        if flag {
+            Some(SettingOrigin::Flag)
+        } else if (self.environment)(&variable(name)).is_some() {
+            Some(SettingOrigin::Env)
+        } else {
+            self.plan.contains_key(name).then_some(SettingOrigin::Plan)
+        }
     }
 
     fn keep(&mut self, name: &str, value: Value, origin: SettingOrigin) {

@@ -9,6 +9,7 @@ use crate::chat::Family;
 use crate::load::{Engine, Key, Secret, Target};
 use crate::provider::Dialect;
 use crate::record::PublicUrl;
+use crate::server::Handle;
 use crate::transport::{Client, Header};
 use serde_json::Value;
 use std::sync::Arc;
@@ -141,10 +142,10 @@ impl Aim {
         }
     }
 
-    /// The embedded server at `url`, whose cache works as `cache`.
+    /// The embedded server, whose cache works as `cache`.
     pub(super) fn embedded(
         &self,
-        url: &str,
+        server: &Handle,
         cache: Model,
         lifetime: Option<Duration>,
     ) -> Result<Target, Failure> {
@@ -158,7 +159,7 @@ impl Aim {
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
-            ..Target::at("embedded", url, dialect)
+            ..Target::at("embedded", &server.url_for(dialect.name()), dialect)
         })
     }
 

@@ -67,7 +67,9 @@ pub struct Options {
     pub affinity_header: Option<String>,
     /// Reasoning in history.
     pub reasoning: Option<Reasoning>,
-    /// Context window in tokens; above it the strategy compacts by itself.
+    /// Context window in tokens, a token for four characters. A message whose
+    /// prompt would take more than 95 % of it is preceded by a compaction that
+    /// keeps the turn before; `copilot-4` has a rule of its own instead.
     pub window: Option<u64>,
     /// `dev` and `lever-off`: the client resolves variables of the prompt prefix
     /// from the second turn on, as the old client did.
@@ -82,6 +84,48 @@ pub struct Options {
 }
 
 impl Options {
+    /// Names of the options that are set, as a scenario writes them.
+    pub fn given(&self) -> Vec<&'static str> {
+        // Taken apart whole, so that a new option cannot be forgotten here.
+        let Self {
+            markers,
+            marker_ttl,
+            tail,
+            summary,
+            timestamps,
+            memory_form,
+            prompt_cache_key,
+            affinity_header,
+            reasoning,
+            window,
+            prompt_prefix,
+            drop_current_from_library,
+            external,
+            raw,
+        } = self;
+        let all = [
+            ("markers", markers.is_some()),
+            ("marker_ttl", marker_ttl.is_some()),
+            ("tail", tail.is_some()),
+            ("summary", summary.is_some()),
+            ("timestamps", timestamps.is_some()),
+            ("memory_form", memory_form.is_some()),
+            ("prompt_cache_key", prompt_cache_key.is_some()),
+            ("affinity_header", affinity_header.is_some()),
+            ("reasoning", reasoning.is_some()),
+            ("window", window.is_some()),
+            ("prompt_prefix", prompt_prefix.is_some()),
+            (
+                "drop_current_from_library",
+                drop_current_from_library.is_some(),
+            ),
+            ("external", external.is_some()),
+            ("raw", raw.is_some()),
+        ];
+        let set = all.into_iter().filter(|(_, set)| *set);
+        set.map(|(name, _)| name).collect()
+    }
+
     /// The wire as these options change it.
     #[must_use]
     pub fn applied_to(&self, mut wire: Wire) -> Wire {

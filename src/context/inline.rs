@@ -20,6 +20,16 @@ use std::sync::Arc;
 pub(super) const KIND: StrategyKind = StrategyKind {
     name: "inline",
     about: "the full text of all active sources pasted into each user message and kept there",
+    options: &[
+        "markers",
+        "marker_ttl",
+        "timestamps",
+        "prompt_cache_key",
+        "affinity_header",
+        "reasoning",
+        "window",
+    ],
+    compacts: false,
     start: |setup| Ok(Box::new(Inline::new(setup))),
 };
 

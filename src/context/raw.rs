@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub(super) const KIND: StrategyKind = StrategyKind {
     name: "raw",
     about: "your own finished bodies: a JSONL file, one body a turn",
+    options: &["raw", "prompt_cache_key", "affinity_header"],
+    compacts: false,
     start: |setup| Ok(Box::new(Raw::new(setup)?)),
 };
 

@@ -4,7 +4,7 @@
 //! a span of its own and belongs to the source that follows it; text from
 //! outside cannot close a block.
 
-use super::configuration::{Options, Reasoning};
+use super::configuration::Reasoning;
 use super::phrases::Phrases;
 use super::registry;
 use super::view::{AssistantTurn, Attachment, Note, Round};
@@ -262,16 +262,12 @@ pub fn answer(turn: &AssistantTurn, reasoning: Reasoning) -> Option<Message> {
     })
 }
 
-/// What `options` ask of the provider beside the content. `{conversation}` in
-/// the key and in the header's value is left for the conversation to replace.
-pub fn hints(options: &Options, markers: MarkerRule) -> Hints {
-    let affinity = options.affinity_header.iter();
+/// What `markers` ask of the provider beside the content. Keys and headers that
+/// pin a conversation are the conversation's to set.
+pub fn hints(markers: MarkerRule) -> Hints {
     Hints {
-        prompt_cache_key: options.prompt_cache_key.clone(),
         explicit_cache: markers == MarkerRule::OpenaiExplicit,
-        affinity: affinity
-            .map(|header| (header.clone(), "{conversation}".to_owned()))
-            .collect(),
+        ..Hints::default()
     }
 }
 

@@ -115,8 +115,32 @@ pub struct StrategyKind {
     pub name: &'static str,
     /// One sentence for `prefixbench list configurations`.
     pub about: &'static str,
+    /// Names of the options that it reads; any other that is set is refused.
+    pub options: &'static [&'static str],
+    /// Whether it heeds the option `window` itself. For any other strategy that
+    /// reads it the conversation puts a compaction in front of a message.
+    pub compacts: bool,
     /// Starts it for one conversation.
     pub start: fn(Setup) -> Result<Box<dyn Strategy>, ContextError>,
+}
+
+impl StrategyKind {
+    /// Starts the strategy for one conversation.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`] where an option is set that it does not read, or where
+    /// it cannot be started.
+    pub fn begin(&self, setup: Setup) -> Result<Box<dyn Strategy>, ContextError> {
+        let given = setup.options.given();
+        match given.iter().find(|name| !self.options.contains(name)) {
+            None => (self.start)(setup),
+            Some(name) => Err(ContextError::Unsupported {
+                strategy: self.name,
+                what: format!("the option `{name}`; it reads {}", self.options.join(", ")),
+            }),
+        }
+    }
 }
 
 /// Every strategy that a configuration can name.

@@ -22,7 +22,7 @@ pub(crate) fn strategy(name: &str, options: Options) -> Box<dyn Strategy> {
         builder: None,
         bodies: Arc::from([]),
     };
-    (find(name).unwrap().start)(setup).unwrap()
+    find(name).unwrap().begin(setup).unwrap()
 }
 
 /// The instant `at` in `zone`.

@@ -267,7 +267,7 @@ fn memory_that_is_off_is_withheld_from_the_whole_request() {
 }
 
 #[test]
-fn a_compaction_keeps_the_head_and_tells_the_net_difference() {
+fn a_compaction_keeps_the_head_and_folds_what_was_told_into_its_end() {
     let all = prompts(vec![
         artifacts(true),
         attach(&["spec.md"]),
@@ -276,19 +276,112 @@ fn a_compaction_keeps_the_head_and_tells_the_net_difference() {
         user("b"),
         Action::Compact(compact(1, CompactionMode::Coverage)),
         attach(&["spec.md"]),
+        project(None),
         user("c"),
+        Action::Compact(compact(1, CompactionMode::Coverage)),
+        user("d"),
     ]);
-    assert_eq!(text_of(&all[1].system), text_of(&all[2].system));
-    let after = lines(&all[2]);
+    let heads: Vec<String> = all.iter().map(|prompt| text_of(&prompt.system)).collect();
+    assert_eq!(heads[0], heads[1], "within a segment");
     assert_eq!(
-        after[0],
-        "user: <ctx summary>\nWhat was said.\n</ctx>\n<ctx artifacts off/>\n<ctx project>\nP\n</ctx>\nb"
+        heads[2].strip_prefix(heads[1].as_str()),
+        Some("<ctx artifacts off/>\n<ctx project>\nP\n</ctx>\n")
     );
+    assert_eq!(heads[2], heads[3]);
+    assert_eq!(
+        heads[4].strip_prefix(heads[3].as_str()),
+        Some("<ctx project off/>\n")
+    );
+    let after = lines(&all[2]);
+    assert_eq!(after[0], "user: <ctx summary>\nWhat was said.\n</ctx>\nb");
     assert!(
         after[2].contains("spec.md: filler"),
         "what is gone is told again"
     );
     assert!(rendered(&all[3]).starts_with(&rendered(&all[2])));
+}
+
+#[test]
+fn an_end_of_the_head_is_a_block_of_its_own_where_entries_are_marked() {
+    let actions = || {
+        vec![
+            user("a"),
+            project(Some("P")),
+            user("b"),
+            Action::Compact(compact(1, CompactionMode::Coverage)),
+            user("c"),
+        ]
+    };
+    for (family, blocks) in [(Family::Anthropic, 2), (Family::Openai, 1)] {
+        let requests = run_with(start_on(scenario(actions()), "append-only", family), "x");
+        let last = &requests.last().unwrap().prompt.system;
+        assert_eq!(last.len(), blocks, "{family:?}");
+        let marked: Vec<bool> = last.iter().map(|block| block.marker.is_some()).collect();
+        assert_eq!(marked.last(), Some(&(family == Family::Anthropic)));
+    }
+}
+
+#[test]
+fn other_tools_take_a_new_head_and_the_old_one_comes_back_with_the_old_tools() {
+    let tools = |name: &str| Action::Tools(std::sync::Arc::from([tool(name)]));
+    let all = prompts(vec![
+        user("a"),
+        project(Some("P")),
+        Action::System("Be verbose.".into()),
+        user("b"),
+        tools("other"),
+        user("c"),
+        artifacts(true),
+        user("d"),
+        tools("find"),
+        user("e"),
+        tools("other"),
+        user("f"),
+    ]);
+    let system = |at: usize| text_of(&all[at].system);
+    assert_eq!(system(1), "Be brief.");
+    assert!(
+        system(2).starts_with("Be verbose.") && system(2).ends_with("<ctx project>\nP\n</ctx>\n")
+    );
+    let others = lines(&all[2]);
+    assert_eq!(others[2], "user: b", "the head tells it");
+    assert_eq!(others[4], "user: c");
+    assert!(rendered(&all[3]).starts_with(&rendered(&all[2])));
+    assert!(
+        rendered(&all[4]).starts_with(&rendered(&all[1])),
+        "everything sent with the old tools is good again"
+    );
+    assert!(
+        rendered(&all[5]).starts_with(&rendered(&all[3])),
+        "and so with the others"
+    );
+    assert_eq!(lines(&all[5])[6], lines(&all[3])[6]);
+}
+
+#[test]
+fn another_model_counts_as_other_tools() {
+    let all = prompts(vec![
+        user("a"),
+        project(Some("P")),
+        user("b"),
+        Action::Model("other".into()),
+        user("c"),
+    ]);
+    assert!(text_of(&all[2].system).ends_with("<ctx project>\nP\n</ctx>\n"));
+    assert_eq!(lines(&all[2])[2], "user: b");
+}
+
+#[test]
+fn a_stamp_is_one_line_in_front_of_what_was_typed() {
+    let all = prompts(vec![
+        set(|set| set.timestamps = Some(true)),
+        set(|set| set.zone = TimeZone::get("Europe/Berlin").ok()),
+        user("a"),
+    ]);
+    assert_eq!(
+        lines(&all[0])[0],
+        "user: [2026-10-16 11:00 +02:00 (Friday)]\na"
+    );
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct Conversation {
     pub(super) events: Vec<EventLabel>,
     /// What strategies said while planning; goes out with the next prompt.
     pub(super) warnings: Vec<String>,
+    /// Line of the step that happens now.
+    pub(super) line: usize,
     scenario: Arc<Scenario>,
     /// Requests so far, by turn.
     requests: BTreeMap<u32, u32>,
@@ -55,6 +57,7 @@ impl Conversation {
             paused: BTreeMap::new(),
             events: Vec::new(),
             warnings: Vec::new(),
+            line: 0,
             requests: BTreeMap::new(),
             pending: None,
             setup,

@@ -24,6 +24,7 @@ mod request;
 mod setup;
 mod steps;
 mod tree;
+mod window;
 mod work;
 mod world;
 
@@ -37,6 +38,8 @@ mod append_only_tests;
 #[cfg(test)]
 mod builder_tests;
 #[cfg(test)]
+mod cost_tests;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod samples;
@@ -44,3 +47,5 @@ mod samples;
 mod stored_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod window_tests;

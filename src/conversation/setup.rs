@@ -85,7 +85,7 @@ impl Layout {
     ) -> Result<Self, ContextError> {
         let given = setup.resources.setup(&configuration, &setup.name)?;
         Ok(Self {
-            strategy: (configuration.base.start)(given)?,
+            strategy: configuration.base.begin(given)?,
             wire: configuration.options.applied_to(setup.wire),
             configuration,
         })

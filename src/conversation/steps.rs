@@ -16,6 +16,7 @@ impl Conversation {
     /// Does what `step` says. A pause in real time is handed back; requests are
     /// put in front of the queue.
     pub(super) fn step(&mut self, step: &Step) -> Result<Option<Duration>, ContextError> {
+        self.line = step.line;
         if !matches!(step.action, Action::User(_)) {
             self.events.push(EventLabel {
                 label: Arc::clone(&step.label),
@@ -86,9 +87,8 @@ impl Conversation {
         let now = self.world.now.clone();
         self.chats[self.chat].started.get_or_insert(now.clone());
         let sample = Arc::new(self.sample(self.chat));
-        let id = self.chats[self.chat].next_id();
         let message = UserTurn {
-            id,
+            id: self.chats[self.chat].next_id(),
             text: user.text.clone(),
             sent: now,
             sample: Arc::clone(&sample),
@@ -100,7 +100,9 @@ impl Conversation {
             chain: user.chain,
             stored: None,
         };
-        self.chats[self.chat].add(parent, Link::User(Arc::new(message)));
+        let (parent, message) = self.with_room(parent, message)?;
+        let id = message.id;
+        self.chats[self.chat].add(parent, Link::User(message));
         self.turns.push(Turn {
             chat: self.chat,
             user: id,
@@ -112,6 +114,25 @@ impl Conversation {
         self.plan(&ask, &sample)?;
         self.world.pass(USER_STEP);
         Ok(())
+    }
+
+    /// The message and its parent once there is room for it: a compaction that
+    /// comes in between takes the message's id.
+    fn with_room(
+        &mut self,
+        parent: Option<NodeId>,
+        message: UserTurn,
+    ) -> Result<(Option<NodeId>, Arc<UserTurn>), ContextError> {
+        let message = Arc::new(message);
+        let before = self.chats[self.chat].leaf;
+        self.make_room(&message)?;
+        let chat = &self.chats[self.chat];
+        if chat.leaf == before {
+            return Ok((parent, message));
+        }
+        let mut message = Arc::unwrap_or_clone(message);
+        message.id = chat.next_id();
+        Ok((chat.leaf, Arc::new(message)))
     }
 
     /// Queues the requests of the newest turn, in front of everything else: one

@@ -68,6 +68,8 @@ fn anchor<'a>(chain: &Chain<'a>) -> Option<&'a Stored> {
 static WITNESS: StrategyKind = StrategyKind {
     name: "witness",
     about: "says what it sees",
+    options: &[],
+    compacts: false,
     start: |_| Ok(Box::new(Witness::default())),
 };
 

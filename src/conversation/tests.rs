@@ -415,3 +415,39 @@ fn a_conversation_can_be_driven_from_any_thread() {
     fn takes<T: Send + 'static>(_: T) {}
     takes(start(scenario(vec![user("a")]), "inline"));
 }
+
+#[test]
+fn keys_and_headers_that_pin_a_conversation_are_set_once_in_every_layout() {
+    use crate::context::{Configuration, Options, STRATEGIES};
+    let heeding = STRATEGIES
+        .iter()
+        .filter(|kind| kind.options.contains(&"affinity_header"))
+        .filter(|kind| !matches!(kind.name, "external" | "raw"));
+    for kind in heeding {
+        let scenario = Arc::new(scenario(vec![user("a")]));
+        let mut configuration = Configuration::built_in(kind.name).unwrap();
+        configuration.options = Options {
+            prompt_cache_key: Some("user-{conversation}".to_owned()),
+            affinity_header: Some("x-session".to_owned()),
+            ..Options::default()
+        };
+        let setup = ConversationSetup {
+            name: "test/1".into(),
+            configuration,
+            wire: Family::Openai.wire(),
+            nonce: Nonce::ZERO,
+            place: NoncePlace::Nowhere,
+            resources: Arc::new(Shipped(Arc::clone(&scenario))),
+        };
+        let requests = run_with(Conversation::new(scenario, setup).unwrap(), "x");
+        let hints = &requests[0].prompt.hints;
+        let name = kind.name;
+        assert_eq!(
+            hints.prompt_cache_key.as_deref(),
+            Some("user-test/1"),
+            "{name}"
+        );
+        let pin = [("x-session".to_owned(), "test/1".to_owned())];
+        assert_eq!(hints.affinity, pin, "{name}");
+    }
+}

@@ -1,7 +1,10 @@
 //! A cell: a number of conversations of one kind.
 
+use super::arrivals::Opening;
+use super::crew::Crew;
 use super::isolation::Isolate;
-use super::known::{self, Beginning, Known, begun};
+use super::known::{self, Known, StartState, begun};
+use super::limits::Gate;
 use super::reset::ResetError;
 use super::session::Session;
 use super::target::Target;
@@ -10,15 +13,15 @@ use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
 use crate::record::{Fact, Outcome};
 use crate::scenario::model::{Action, Scenario, Step};
+use crate::scenario::pace::Think;
 use crate::transport::Client;
+use crate::units::Micros;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinHandle;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Conversations of one kind: scenario, configuration, target and load level.
 pub struct Cell {
@@ -37,10 +40,12 @@ pub struct Cell {
     /// First of its unit numbers: that of the cell itself; its conversations
     /// have those that follow. Different cells of a run share none.
     pub units: u64,
-    /// Number of conversations.
+    /// Number of conversations, at most.
     pub repeats: u32,
-    /// Conversations at once.
-    pub sessions: usize,
+    /// None begins later than this after the cell's start.
+    pub until: Option<Duration>,
+    /// How conversations begin.
+    pub opening: Opening,
 }
 
 impl Cell {
@@ -73,6 +78,8 @@ pub struct Limits {
     pub retries: u32,
     /// A server that asks for a longer wait is not asked again.
     pub longest_wait: Duration,
+    /// Longest rest where a scenario idles; `None`: as long as it says.
+    pub longest_idle: Option<Duration>,
 }
 
 /// Why a cell, or a conversation of it, ended early.
@@ -100,6 +107,8 @@ pub enum CellEnd {
     Context(String),
     /// The cache could not be emptied before it.
     Reset(ResetError),
+    /// A limit that was set for the run does not allow the next request.
+    Limit(String),
 }
 
 impl fmt::Display for CellEnd {
@@ -124,7 +133,7 @@ impl fmt::Display for CellEnd {
                     outcome.as_str()
                 )
             }
-            Self::Context(message) => f.write_str(message),
+            Self::Context(message) | Self::Limit(message) => f.write_str(message),
             Self::Reset(error) => error.fmt(f),
         }
     }
@@ -144,6 +153,12 @@ pub struct RunnerSetup {
     pub nonce: Nonce,
     /// What bounds a request.
     pub limits: Limits,
+    /// What holds requests to this target back.
+    pub gate: Arc<Gate>,
+    /// How long a person thinks between turns.
+    pub think: Option<Think>,
+    /// Seed of everything drawn.
+    pub seed: u64,
     /// Where attempts go as they end.
     pub records: mpsc::Sender<ToWriter>,
     /// Moves time while a scenario idles.
@@ -151,12 +166,12 @@ pub struct RunnerSetup {
     /// Ends the run.
     pub stop: CancellationToken,
     /// What went before, and what is sent before what is measured.
-    pub begin: Beginning,
+    pub begin: StartState,
 }
 
 /// Runs cells.
 pub struct Runner {
-    setup: Arc<RunnerSetup>,
+    pub(super) setup: Arc<RunnerSetup>,
     known: Arc<Known>,
 }
 
@@ -179,8 +194,11 @@ impl Runner {
         self.known.probe(&self.setup, cell).await
     }
 
-    /// Runs these conversations of `cell`, up to its `sessions` at once, and
+    /// Runs these conversations of `cell`, beginning them as its opening says, and
     /// returns when all have ended.
+    ///
+    /// A schedule waits for nobody: a conversation that is due begins, whatever the
+    /// others do. Where only a part of a schedule is run, it begins at its first one.
     ///
     /// # Errors
     ///
@@ -188,46 +206,12 @@ impl Runner {
     /// that have not begun by then do not begin.
     pub async fn run(&self, cell: &Arc<Cell>, repeats: &[u32]) -> Result<(), CellEnd> {
         self.known.cell(&self.setup, cell).await?;
-        let slots = Arc::new(Semaphore::new(cell.sessions.max(1)));
-        // Ends those in flight; and, alone, only keeps others from beginning.
-        let give_up = self.setup.stop.child_token();
-        let no_more = give_up.child_token();
-        let tasks = TaskTracker::new();
-        let mut running = Vec::new();
-        let many = 2 * cell.sessions.max(64);
-        let (ends, mut ended) = mpsc::channel(repeats.len().max(1));
-        for &repeat in repeats {
-            let acquired = no_more
-                .run_until_cancelled(Arc::clone(&slots).acquire_owned())
-                .await;
-            let Some(Ok(permit)) = acquired else { break };
-            if running.len() >= many {
-                // A task that ended keeps its memory until somebody asks how.
-                reap(&mut running).await;
-            }
-            let conversation = self.conversation(Arc::clone(cell), repeat, give_up.clone());
-            let (ends, give_up, no_more) = (ends.clone(), give_up.clone(), no_more.clone());
-            running.push(tasks.spawn(async move {
-                let _held = permit;
-                if let Err(end) = conversation.await {
-                    let refused = matches!(end, CellEnd::Refused { .. });
-                    // The reason goes first: what is cancelled because of it comes behind.
-                    let _kept = ends.try_send(end);
-                    no_more.cancel();
-                    if refused {
-                        give_up.cancel();
-                    }
-                }
-            }));
+        let mut crew = Crew::new(self, cell);
+        match &cell.opening {
+            Opening::Closed(changes) => crew.closed(changes, repeats).await,
+            Opening::Open(times) => crew.open(times, repeats).await,
         }
-        tasks.close();
-        tasks.wait().await;
-        drop(ends);
-        reap(&mut running).await;
-        let mut reasons = Vec::new();
-        while let Some(end) = ended.recv().await {
-            reasons.push(end);
-        }
+        let reasons = crew.wait().await;
         self.verdict(reasons)
     }
 
@@ -240,11 +224,13 @@ impl Runner {
         own.next().map_or(Ok(()), Err)
     }
 
-    fn conversation(
+    pub(super) fn conversation(
         &self,
         cell: Arc<Cell>,
         repeat: u32,
+        arrival: Option<Micros>,
         stop: CancellationToken,
+        begin: CancellationToken,
     ) -> impl Future<Output = Result<(), CellEnd>> + Send + 'static {
         let (setup, known) = (Arc::clone(&self.setup), Arc::clone(&self.known));
         async move {
@@ -253,21 +239,21 @@ impl Runner {
             let name: Arc<str> = Arc::from(format!("{}/{repeat}", cell.name()));
             let conversation = begun(&cell, &name, &isolation)?;
             let began = setup.client.now();
-            let session = Session::new(setup, cell, name, repeat, isolation, stop);
+            let session = Session {
+                setup,
+                cell,
+                name,
+                repeat,
+                isolation,
+                arrival,
+                stop,
+                begin,
+                notes: Mutex::default(),
+            };
             let ended = session.run(conversation).await;
             let fact = known::fact(&session, order, began, start, &ended);
             known::note(&session.setup, Fact::Conversation(Box::new(fact))).await;
             ended
-        }
-    }
-}
-
-/// Lets go of the conversations that have ended; a panic in one is a panic here.
-async fn reap(running: &mut Vec<JoinHandle<()>>) {
-    let ended = running.extract_if(.., |conversation| conversation.is_finished());
-    for conversation in ended.collect::<Vec<_>>() {
-        if let Err(join) = conversation.await {
-            std::panic::resume_unwind(join.into_panic());
         }
     }
 }

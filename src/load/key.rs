@@ -6,10 +6,11 @@
 
 use std::fmt;
 use std::io::Read as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 /// A key. Shown as `***` wherever it would be printed.
@@ -50,11 +51,14 @@ pub enum KeyError {
     #[error("the key command ended with {status}")]
     Failed {
         /// How it ended.
-        status: std::process::ExitStatus,
+        status: ExitStatus,
     },
     /// It did not end.
-    #[error("the key command did not end within {} s", PATIENCE.as_secs())]
-    Late,
+    #[error("the key command did not end within {seconds} s")]
+    Late {
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// It printed nothing.
     #[error("the key command printed no key")]
     Empty,
@@ -70,6 +74,7 @@ enum Source {
     Command {
         line: String,
         ttl: Option<Duration>,
+        patience: Duration,
         held: Mutex<Option<(Secret, Instant)>>,
         running: tokio::sync::Mutex<()>,
     },
@@ -83,9 +88,14 @@ impl Key {
 
     /// What the shell command `line` prints; asked for again when older than `ttl`.
     pub fn command(line: &str, ttl: Option<Duration>) -> Self {
+        Self::within(line, ttl, PATIENCE)
+    }
+
+    fn within(line: &str, ttl: Option<Duration>, patience: Duration) -> Self {
         Self(Arc::new(Source::Command {
             line: line.to_owned(),
             ttl,
+            patience,
             held: Mutex::new(None),
             running: tokio::sync::Mutex::new(()),
         }))
@@ -111,6 +121,7 @@ impl Key {
     pub async fn refresh(&self) -> Result<(), KeyError> {
         let Source::Command {
             line,
+            patience,
             running,
             held,
             ..
@@ -125,7 +136,7 @@ impl Key {
         if self.is_fresh() {
             return Ok(());
         }
-        let secret = printed(line).await?;
+        let secret = printed(line, *patience).await?;
         *held.lock().unwrap_or_else(PoisonError::into_inner) = Some((secret, Instant::now()));
         Ok(())
     }
@@ -143,38 +154,43 @@ impl Key {
 }
 
 /// The output of a shell command, trimmed.
-async fn printed(line: &str) -> Result<Secret, KeyError> {
+///
+/// Waited for up to `patience` in all, for its output and for its end; where the
+/// caller does not wait that long either, the command is stopped.
+async fn printed(line: &str, patience: Duration) -> Result<Secret, KeyError> {
     let (shell, flag) = if cfg!(windows) {
         ("cmd", "/C")
     } else {
         ("sh", "-c")
     };
-    let mut child = Command::new(shell)
+    let spawned = Command::new(shell)
         .args([flag, line])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .spawn()
-        .map_err(KeyError::Run)?;
-    let output = child.stdout.take();
-    let read = tokio::task::spawn_blocking(move || {
+        .spawn();
+    let mut running = Running(spawned.map_err(KeyError::Run)?);
+    let output = running.0.stdout.take();
+    let (told, heard) = oneshot::channel();
+    // A thread of its own: a descendant of the command may hold the pipe open for ever,
+    // and the end of the program must not wait for that.
+    std::thread::spawn(move || {
         let mut text = String::new();
-        match output {
+        let read = match output {
             Some(output) => output.take(LONGEST).read_to_string(&mut text).map(|_| text),
             None => Ok(text),
-        }
+        };
+        let _nobody_waits_any_more = told.send(read);
     });
-    let Ok(read) = timeout(PATIENCE, read).await else {
-        end(&mut child);
-        return Err(KeyError::Late);
+    let whole = async {
+        let read = heard.await.map_err(std::io::Error::other).flatten();
+        let text = read.map_err(KeyError::Run)?;
+        Ok((text, running.ended().await?))
     };
-    let text = match read.map_err(std::io::Error::other).flatten() {
-        Ok(text) => text,
-        Err(error) => {
-            end(&mut child);
-            return Err(KeyError::Run(error));
-        }
-    };
-    let status = child.wait().map_err(KeyError::Run)?;
+    let (text, status) = timeout(patience, whole)
+        .await
+        .map_err(|_| KeyError::Late {
+            seconds: patience.as_secs(),
+        })??;
     if !status.success() {
         return Err(KeyError::Failed { status });
     }
@@ -185,10 +201,26 @@ async fn printed(line: &str) -> Result<Secret, KeyError> {
     Ok(secret)
 }
 
-/// Stops a command that is of no use any more.
-fn end(child: &mut Child) {
-    let _already_gone = child.kill();
-    let _reaped = child.wait();
+/// A command that runs; stopped when dropped.
+struct Running(Child);
+
+impl Running {
+    /// Its status, once it has ended.
+    async fn ended(&mut self) -> Result<ExitStatus, KeyError> {
+        loop {
+            if let Some(status) = self.0.try_wait().map_err(KeyError::Run)? {
+                return Ok(status);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _already_gone = self.0.kill();
+        let _reaped = self.0.wait();
+    }
 }
 
 #[cfg(test)]
@@ -235,5 +267,47 @@ mod tests {
             Key::command("true", None).refresh().await,
             Err(KeyError::Empty)
         ));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_command_that_does_not_end_is_stopped() {
+        // Silent; done with its output and still there; gone with its output held open.
+        for line in [
+            "exec sleep 600",
+            "echo sk; exec sleep 600 >&-",
+            "sleep 600 & echo sk",
+        ] {
+            let key = Key::within(line, None, Duration::from_millis(50));
+            let late = key.refresh().await.unwrap_err();
+            assert!(matches!(late, KeyError::Late { .. }), "{line}: {late}");
+            assert_eq!(key.current(), None, "{line}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_command_that_nobody_waits_for_any_more_is_stopped() {
+        let dir = tempfile::tempdir().unwrap();
+        let pid = dir.path().join("pid");
+        let key = Key::command(
+            &format!("echo $$ > '{}'; exec sleep 600", pid.display()),
+            None,
+        );
+        let started = async {
+            while std::fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n')) == false {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            ended = key.refresh() => panic!("{ended:?}"),
+            () = started => {}
+        }
+        let pid = std::fs::read_to_string(&pid).unwrap();
+        let alive = Command::new("kill")
+            .args(["-0", pid.trim()])
+            .stderr(Stdio::null())
+            .status();
+        assert!(!alive.unwrap().success());
     }
 }

@@ -55,7 +55,7 @@ impl FromStr for WarmUp {
 
 /// What a runner begins from.
 #[derive(Clone, Debug, Default)]
-pub struct Beginning {
+pub struct StartState {
     /// Which session of the run this is: 0, and one more each time it is gone on with.
     pub session: u32,
     /// Resets of the target's cache that went before.
@@ -93,7 +93,7 @@ const PRIME_PAUSE: Duration = Duration::from_millis(500);
 const HIDDEN: Tokens = Tokens(64);
 
 impl Known {
-    pub(super) fn new(beginning: &Beginning) -> Self {
+    pub(super) fn new(beginning: &StartState) -> Self {
         Self {
             epoch: AtomicU32::new(beginning.epoch),
             ..Self::default()
@@ -317,14 +317,17 @@ fn first_request(
 ) -> Result<(Session, Option<Pending>), CellEnd> {
     let name: Arc<str> = Arc::from(format!("{}/{repeat}", cell.name()));
     let mut conversation = begun(cell, &name, &isolation)?;
-    let session = Session::new(
-        Arc::clone(setup),
-        Arc::clone(cell),
+    let session = Session {
+        setup: Arc::clone(setup),
+        cell: Arc::clone(cell),
         name,
         repeat,
         isolation,
-        setup.stop.clone(),
-    );
+        arrival: None,
+        stop: setup.stop.clone(),
+        begin: setup.stop.clone(),
+        notes: Mutex::default(),
+    };
     loop {
         match conversation
             .next()

@@ -10,25 +10,32 @@
 //! told to stop, requests in flight are recorded as aborted and everything
 //! measured is kept.
 
+mod arrivals;
 mod cell;
+mod crew;
 mod isolation;
 mod key;
 mod known;
+pub mod limits;
 mod order;
 pub mod preset;
 mod reset;
 mod session;
 mod shard;
+mod tally;
 mod target;
+pub mod trace;
 mod writer;
 
+pub use arrivals::{Beginning, MOST_CONVERSATIONS, Opening, beginning};
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
 pub use isolation::{Isolate, Isolation};
 pub use key::{Key, KeyError, Secret};
-pub use known::{Beginning, WarmUp};
+pub use known::{StartState, WarmUp};
 pub use order::{Order, Round, Size, rounds};
 pub use reset::{ResetError, reset};
 pub use session::Measured;
 pub use shard::runs;
+pub use tally::{Lost, Tally};
 pub use target::{Affinity, Engine, Rates, Target, Tolerance};
 pub use writer::{ToWriter, Writer};

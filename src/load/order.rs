@@ -47,7 +47,7 @@ impl FromStr for Order {
 pub struct Size {
     /// Conversations.
     pub repeats: u32,
-    /// At once; 0 counts as 1.
+    /// How many of them make a round; 0 counts as 1.
     pub sessions: usize,
 }
 

@@ -1,19 +1,27 @@
 //! One conversation: its turns one after the other, its attempts as records.
+//!
+//! Every request has a time at which it is due: the arrival of its conversation, the end
+//! of the answer before it and the think time behind that, or the end of the wait before
+//! a retry. Only the first message of a closed conversation is due when it is ready:
+//! nobody has set it a time.
 
+use super::arrivals::Thinking;
 use super::cell::{Cell, CellEnd, RunnerSetup};
 use super::isolation::Isolation;
+use super::limits::{Ask, Pass, Settled, Slot};
 use super::target::Target;
 use super::writer::ToWriter;
-use crate::chat::{PlacedMessage, Prompt, Text, UsageOrigin};
+use crate::chat::{PlacedMessage, Prompt, Text, Usage, UsageOrigin};
 use crate::context::ContextError;
 use crate::conversation::{Conversation, Next, Pending, Reply};
 use crate::provider::{Body, RequestParams, finish_word};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{Outcome, RecordedMessage, RequestRecord};
-use crate::transport::{Exchange, Outgoing};
+use crate::record::{IDLE_CUT, Outcome, RecordedMessage, RequestRecord, Stamps};
+use crate::transport::{Client, Exchange, Outgoing};
 use crate::units::{Bytes, Micros, Tokens};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// An attempt that ended: its record and the texts that the record points to.
@@ -37,7 +45,12 @@ pub(super) struct Session {
     pub(super) name: Arc<str>,
     pub(super) repeat: u32,
     pub(super) isolation: Isolation,
+    /// When it arrives, where a schedule says so.
+    pub(super) arrival: Option<Micros>,
+    /// Ends what is in flight.
     pub(super) stop: CancellationToken,
+    /// Keeps it from beginning.
+    pub(super) begin: CancellationToken,
     pub(super) notes: Mutex<Notes>,
 }
 
@@ -82,34 +95,18 @@ struct Answered {
     outcome: Outcome,
     status: Option<u16>,
     error: Option<String>,
+    /// When it had ended.
+    done: Micros,
 }
 
 impl Session {
-    pub(super) fn new(
-        setup: Arc<RunnerSetup>,
-        cell: Arc<Cell>,
-        name: Arc<str>,
-        repeat: u32,
-        isolation: Isolation,
-        stop: CancellationToken,
-    ) -> Self {
-        Self {
-            setup,
-            cell,
-            name,
-            repeat,
-            isolation,
-            stop,
-            notes: Mutex::default(),
-        }
-    }
-
     /// Sends a request once that counts nowhere, and keeps its record aside, flagged.
     pub(super) async fn aside(&self, pending: &Pending, flag: &str) -> RequestRecord {
         let due = self.setup.client.now();
         let (sent, body) = self.written(pending).await;
-        let exchange = self.send(body, &pending.prompt, due).await;
+        let (exchange, ready) = self.send(body, &pending.prompt, due).await;
         let mut measured = self.measure(pending, &sent, &exchange, 1);
+        measured.record.stamps.ready_us = Some(ready);
         measured.record.flags.push(Arc::from(flag));
         let record = measured.record.clone();
         // A writer that is gone tells why by itself.
@@ -133,7 +130,7 @@ impl Session {
         let params = target.params(
             &self.model(pending),
             self.setup.limits.max_tokens,
-            true,
+            target.dialect.streams(),
             self.isolation.salt.as_deref(),
             &self.unit(),
             &pending.prompt,
@@ -172,65 +169,103 @@ impl Session {
 
     /// Sends a request, again where it failed in a way that may pass, and hands
     /// every attempt to `record`.
-    async fn ask(&self, pending: &Pending, mut due: Micros, after_failure: bool) -> Answered {
+    ///
+    /// `inherited` are flags that what came before puts on each of them.
+    async fn ask(
+        &self,
+        pending: &Pending,
+        mut due: Micros,
+        inherited: &[Arc<str>],
+        mut slot: Option<Slot>,
+    ) -> Result<Answered, CellEnd> {
         let mut attempt = 1;
         loop {
             let (sent, body) = self.written(pending).await;
-            let exchange = self.send(body, &pending.prompt, due).await;
-            let retry = self.retry_after(&exchange, attempt);
+            let pass = self.admitted(sent.bytes, slot.take()).await?;
+            let limited = pass.limited.map(Micros::from);
+            let (exchange, ready) = self.send(body, &pending.prompt, due).await;
             let mut measured = self.measure(pending, &sent, &exchange, attempt);
+            let stamps = &mut measured.record.stamps;
+            (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
+            let asked = self.setup.gate.settle(
+                pass,
+                Settled {
+                    outcome: exchange.outcome,
+                    usage: Some(&measured.record.usage),
+                    headers: &exchange.headers,
+                },
+            );
+            let retry = self.retry_after(&exchange, attempt, asked);
             let flags = &mut measured.record.flags;
-            if after_failure {
-                flags.push(Arc::from("after_failure"));
-            }
+            flags.extend(inherited.iter().cloned());
             if attempt > 1 {
                 flags.push(Arc::from("retried"));
             }
             if retry.is_some() {
                 flags.push(Arc::from("tried_again"));
             }
-            self.note(&measured.record);
-            if self
-                .setup
-                .records
-                .send(ToWriter::Measured(Box::new(measured)))
-                .await
-                .is_err()
-            {
-                return Answered::aborted();
-            }
+            self.hand_over(measured).await?;
+            let done = exchange.stamps.done_us.unwrap_or(ready);
             let Some(wait) = retry else {
-                return Answered::from(exchange);
+                return Ok(Answered::new(exchange, done));
             };
-            let slept = self
-                .stop
-                .run_until_cancelled(tokio::time::sleep(wait))
-                .await;
-            if slept.is_none() {
-                return Answered::from(exchange);
+            due = Micros(done.0 + Micros::from(wait).0);
+            if !on_time(&self.setup.client, due, &self.stop).await {
+                return Ok(Answered::new(exchange, done));
             }
-            due = self.setup.client.now();
             attempt += 1;
         }
     }
 
-    async fn send(&self, body: bytes::Bytes, prompt: &Prompt, due: Micros) -> Exchange {
+    /// How long to rest where the scenario idles for `span`.
+    fn rest(&self, span: Duration) -> Duration {
+        let longest = self.setup.limits.longest_idle;
+        longest.map_or(span, |longest| span.min(longest))
+    }
+
+    /// Waits for the limits of the target.
+    async fn admitted(&self, bytes: Bytes, slot: Option<Slot>) -> Result<Pass, CellEnd> {
+        let ask = Ask {
+            bytes: bytes.0,
+            max_tokens: self.setup.limits.max_tokens,
+        };
+        let admit = self.setup.gate.admit(ask, slot);
+        match self.stop.run_until_cancelled(admit).await {
+            None => Err(CellEnd::Stopped),
+            Some(Err(spent)) => Err(CellEnd::Limit(spent.0)),
+            Some(Ok(pass)) => Ok(pass),
+        }
+    }
+
+    /// Hands a record to the writer; one that is gone ends the run.
+    async fn hand_over(&self, measured: Measured) -> Result<(), CellEnd> {
+        self.note(&measured.record);
+        let told = ToWriter::Measured(Box::new(measured));
+        let sent = self.setup.records.send(told).await;
+        sent.map_err(|_gone| CellEnd::Stopped)
+    }
+
+    /// Sends an attempt; also says when it was ready for that.
+    async fn send(&self, body: bytes::Bytes, prompt: &Prompt, due: Micros) -> (Exchange, Micros) {
         let target = self.target();
-        if let Err(error) = target.refresh_key().await {
+        let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
+        if let Some(Err(error)) = refreshed {
             // The key at hand may still do; where not, the server's refusal ends the run.
             tracing::warn!("{}: {error}", target.name);
         }
         let mut headers = target.headers();
         headers.extend(target.pinning(&self.unit(), prompt));
         let outgoing = Outgoing {
-            url: target.endpoint(true),
+            url: target.endpoint(target.dialect.streams()),
             headers,
             body,
             dialect: target.dialect,
-            stream: true,
+            stream: target.dialect.streams(),
             due,
         };
-        self.setup.client.send(outgoing, &self.stop).await
+        let ready = self.setup.client.now();
+        let exchange = self.setup.client.send(outgoing, &self.stop).await;
+        (exchange, ready)
     }
 
     /// How long to wait before the next try; `None` where there is none.
@@ -239,7 +274,12 @@ impl Session {
     /// 502, 503, 529, connections that did not come about, and connections that
     /// broke before anything came back. A server's own `Retry-After` goes before
     /// the doubling wait; one that is longer than the limit is not waited for.
-    fn retry_after(&self, exchange: &Exchange, attempt: u32) -> Option<Duration> {
+    fn retry_after(
+        &self,
+        exchange: &Exchange,
+        attempt: u32,
+        asked: Option<Duration>,
+    ) -> Option<Duration> {
         let passing = match exchange.outcome {
             Outcome::Http429 | Outcome::Connect => true,
             // A pooled connection that the server had closed meanwhile.
@@ -251,7 +291,7 @@ impl Session {
             return None;
         }
         let doubling = Duration::from_millis(250) * 2_u32.saturating_pow(attempt - 1);
-        let wait = exchange.retry_after().unwrap_or(doubling);
+        let wait = asked.unwrap_or(doubling);
         (wait <= self.setup.limits.longest_wait).then_some(wait)
     }
 
@@ -265,7 +305,7 @@ impl Session {
         let output = exchange.answer.text.as_deref().map(Text::from);
         let mut texts = texts_of(&sent.messages);
         texts.extend(output.clone());
-        let mut usage = exchange.answer.usage.clone().unwrap_or_default();
+        let mut usage = exchange.answer.counted().unwrap_or_default();
         let zero = self.target().weigh(&mut usage);
         let zero = zero.then(|| Arc::from("absent_means_zero"));
         let flags = zero
@@ -273,19 +313,7 @@ impl Session {
             .chain(words_flag(pending, exchange))
             .collect();
         let record = RequestRecord {
-            v: RECORD_VERSION,
-            scenario: Arc::clone(&self.cell.scenario.name),
-            group: Arc::clone(&self.cell.scenario.group),
-            configuration: Arc::from(self.cell.configuration.name.as_str()),
-            target: Arc::clone(&self.target().name),
-            model: Arc::from(sent.params.model.as_str()),
-            load: Arc::clone(&self.cell.load),
-            repeat: self.repeat,
-            conversation: Arc::clone(&self.name),
-            turn: pending.turn,
-            request: pending.request,
             attempt,
-            events: pending.events.clone(),
             outcome: exchange.outcome,
             status: exchange.status,
             flags,
@@ -293,10 +321,6 @@ impl Session {
             usage,
             stamps: exchange.stamps.clone(),
             bytes_sent: sent.bytes,
-            salt: self.isolation.salt.clone(),
-            nonce: Arc::from(self.isolation.nonce.to_string()),
-            epoch: self.isolation.epoch,
-            scenario_ms: pending.scenario_ms,
             prompt: sent.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
             output_ids: exchange.answer.output_ids.as_deref().map(Arc::from),
@@ -306,6 +330,7 @@ impl Session {
                 .as_ref()
                 .map(|reason| finish_word(reason).to_owned()),
             served_by: exchange.answer.served_by.clone(),
+            ..self.blank(pending, &sent.params.model)
         };
         let warnings = if attempt == 1 {
             pending.prompt.warnings.clone()
@@ -319,6 +344,71 @@ impl Session {
         }
     }
 
+    /// The record of a request that was not sent.
+    fn blank(&self, pending: &Pending, model: &str) -> RequestRecord {
+        RequestRecord {
+            v: RECORD_VERSION,
+            scenario: Arc::clone(&self.cell.scenario.name),
+            group: Arc::clone(&self.cell.scenario.group),
+            configuration: Arc::from(self.cell.configuration.name.as_str()),
+            target: Arc::clone(&self.target().name),
+            model: Arc::from(model),
+            load: Arc::clone(&self.cell.load),
+            repeat: self.repeat,
+            conversation: Arc::clone(&self.name),
+            turn: pending.turn,
+            request: pending.request,
+            attempt: 1,
+            events: pending.events.clone(),
+            outcome: Outcome::Aborted,
+            status: None,
+            flags: Vec::new(),
+            error: None,
+            usage: Usage::default(),
+            stamps: Stamps::default(),
+            bytes_sent: Bytes(0),
+            salt: self.isolation.salt.clone(),
+            nonce: Arc::from(self.isolation.nonce.to_string()),
+            epoch: self.isolation.epoch,
+            scenario_ms: pending.scenario_ms,
+            prompt: Vec::new(),
+            output_sha256: None,
+            output_ids: None,
+            finish: None,
+            served_by: None,
+        }
+    }
+
+    /// Records an arrival for which there was no room in flight.
+    async fn shed(&self, pending: &Pending, due: Micros) -> Result<(), CellEnd> {
+        let limit = self.setup.gate.in_flight();
+        let record = RequestRecord {
+            outcome: Outcome::Shed,
+            error: Some(format!(
+                "{limit} requests were in flight, which is the limit"
+            )),
+            stamps: Stamps {
+                due_us: due,
+                done_us: Some(self.setup.client.now()),
+                ..Stamps::default()
+            },
+            ..self.blank(pending, &self.model(pending))
+        };
+        self.hand_over(Measured {
+            record,
+            texts: Vec::new(),
+            warnings: Vec::new(),
+        })
+        .await
+    }
+
+    /// How long this person thinks, where anybody does.
+    fn thinking(&self) -> Option<Thinking> {
+        let (scenario, seed) = (&self.cell.scenario.name, self.setup.seed);
+        let think = self.setup.think?;
+        Some(Thinking::new(think, scenario, self.repeat, seed))
+    }
+
     /// Runs the conversation to its end, to its failure, or until the run stops.
     ///
     /// # Errors
@@ -327,9 +417,12 @@ impl Session {
     pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
         let waits = self.cell.waits();
+        let mut idle_cut = false;
+        let mut thinking = self.thinking();
+        let (mut due, mut turn) = (self.arrival, None);
         loop {
-            // Due when the answer before it is there: what building takes is lateness of ours.
-            let due = self.setup.client.now();
+            // Behind an answer what building takes is lateness of ours; a schedule knows
+            // of an arrival before it is due.
             let next = if waits {
                 let (next, built) = off_the_worker(conversation).await;
                 conversation = built;
@@ -340,15 +433,40 @@ impl Session {
             let pending = match next.map_err(|error| CellEnd::Context(error.to_string()))? {
                 None => return Ok(()),
                 Some(Next::Idle(span)) => {
-                    self.stop.run_until_cancelled((self.setup.idle)(span)).await;
+                    let rest = self.rest(span);
+                    idle_cut |= rest < span;
+                    self.stop.run_until_cancelled((self.setup.idle)(rest)).await;
+                    due = turn.map(|_| self.setup.client.now()).or(self.arrival);
                     continue;
                 }
                 Some(Next::Request(pending)) => pending,
             };
+            let mut at = due.unwrap_or_else(|| self.setup.client.now());
+            if turn.is_some_and(|turn| turn != pending.turn) {
+                let thought = thinking.as_mut().map(Thinking::draw).unwrap_or_default();
+                at = Micros(at.0 + Micros::from(thought).0);
+            }
+            let first = turn.replace(pending.turn).is_none();
+            let held = if first { &self.begin } else { &self.stop };
+            let began = on_time(&self.setup.client, at, held).await;
             if self.stop.is_cancelled() {
                 return Err(CellEnd::Stopped);
             }
-            let answered = self.ask(&pending, due, any_failed).await;
+            if !began {
+                return Ok(());
+            }
+            let mut slot = None;
+            if first && self.arrival.is_some() {
+                match self.setup.gate.try_enter() {
+                    Ok(entered) => slot = Some(entered),
+                    Err(_full) => return self.shed(&pending, at).await,
+                }
+            }
+            let mut inherited = Vec::new();
+            inherited.extend(any_failed.then(|| Arc::from("after_failure")));
+            inherited.extend(std::mem::take(&mut idle_cut).then(|| Arc::from(IDLE_CUT)));
+            let answered = self.ask(&pending, at, &inherited, slot).await?;
+            due = Some(answered.done);
             if let Some(reply) = answered.reply {
                 (failed_in_row, any_answered) = (0, true);
                 conversation.answer(reply);
@@ -369,6 +487,40 @@ impl Session {
     }
 }
 
+/// Waits until `due`; false where `held` came first.
+///
+/// Timers are no finer than a millisecond, so the last one is waited out by giving way
+/// to other tasks again and again.
+async fn on_time(client: &Client, due: Micros, held: &CancellationToken) -> bool {
+    const FINE: Micros = Micros(1_500);
+    loop {
+        let left = due.0.saturating_sub(client.now().0);
+        if held.is_cancelled() {
+            return false;
+        }
+        if left == 0 {
+            return true;
+        }
+        if left > FINE.0 {
+            let most = Duration::from_micros(left - FINE.0);
+            if held
+                .run_until_cancelled(tokio::time::sleep(most))
+                .await
+                .is_none()
+            {
+                return false;
+            }
+            continue;
+        }
+        let before = Instant::now();
+        tokio::task::yield_now().await;
+        if Instant::now() == before {
+            // A clock that stands still is a paused one: only a timer moves it on.
+            tokio::time::sleep(Duration::from_micros(left)).await;
+        }
+    }
+}
+
 /// Builds the next prompt where it may wait for a process, as the workers that
 /// stamp answers must not.
 async fn off_the_worker(
@@ -382,15 +534,6 @@ async fn off_the_worker(
 }
 
 impl Answered {
-    fn aborted() -> Self {
-        Self {
-            reply: None,
-            outcome: Outcome::Aborted,
-            status: None,
-            error: None,
-        }
-    }
-
     /// Whether the failure ends more than its turn: nothing sent to this target
     /// with this key and model can succeed. A server that answered before may
     /// come back.
@@ -415,10 +558,8 @@ impl Answered {
             message: self.error.unwrap_or_default(),
         }
     }
-}
 
-impl From<Exchange> for Answered {
-    fn from(exchange: Exchange) -> Self {
+    fn new(exchange: Exchange, done: Micros) -> Self {
         let ok = exchange.outcome == Outcome::Ok;
         Self {
             reply: ok.then(|| Reply {
@@ -428,6 +569,7 @@ impl From<Exchange> for Answered {
             outcome: exchange.outcome,
             status: exchange.status,
             error: exchange.error,
+            done,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The events of one answer, folded.
 
-use crate::chat::{ChatEvent, FinishReason, Usage};
+use crate::chat::{ChatEvent, FinishReason, Usage, UsageOrigin};
 
 /// The server's own words for a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +38,11 @@ pub struct Answer {
     /// Token ids of everything that was generated; `None` where the server did
     /// not name them.
     pub output_ids: Option<Vec<u32>>,
-    /// The last counts.
+    /// The last counts, as they stand in the answer.
     pub usage: Option<Usage>,
+    /// Whether what was read, and what was written, is only a zero that was sent before
+    /// anything had been counted.
+    pub unsaid: (bool, bool),
     /// Why it ended; `None` where the server did not say, so that a stream is cut.
     pub finish: Option<FinishReason>,
     /// The first failure.
@@ -54,6 +57,21 @@ pub struct Answer {
 const MOST_CALLS: usize = 1_024;
 
 impl Answer {
+    /// The counts that somebody made: without zeros that were sent before anything had
+    /// been counted.
+    pub fn counted(&self) -> Option<Usage> {
+        let mut usage = self.usage.clone()?;
+        let (read, write) = self.unsaid;
+        if write {
+            (usage.write, usage.write_long) = (None, None);
+        }
+        if read && usage.origin == UsageOrigin::Reported {
+            usage.read = None;
+            usage.origin = UsageOrigin::Absent;
+        }
+        Some(usage)
+    }
+
     /// Takes the next event.
     pub fn take(&mut self, event: ChatEvent) {
         match event {
@@ -75,6 +93,7 @@ impl Answer {
             }
             ChatEvent::TokenIds(ids) => self.output_ids.get_or_insert_default().extend(ids),
             ChatEvent::Usage(usage) => self.usage = Some(usage),
+            ChatEvent::Unsaid { read, write } => self.unsaid = (read, write),
             ChatEvent::Finish(reason) => self.finish = Some(reason),
             ChatEvent::Error { message, kind } => {
                 self.error.get_or_insert(AnswerError { message, kind });

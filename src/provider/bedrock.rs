@@ -1,6 +1,5 @@
-//! Bedrock Converse: rendered, so that layouts with `cachePoint` blocks can be
-//! looked at and predicted, and its whole answers are read. Its streams are a
-//! binary format of their own and are not read.
+//! Bedrock Converse, with layouts of `cachePoint` blocks. Its answers are read in
+//! one piece: its streams are a binary format of their own and are not read.
 //!
 //! The API requires that user and assistant take turns, so messages in a row of
 //! one side become the blocks of one message; each is still a placed message of
@@ -22,7 +21,7 @@ impl Dialect for Bedrock {
     }
 
     fn about(&self) -> &'static str {
-        "Bedrock Converse; rendered and predicted, not sent as a stream"
+        "Bedrock Converse; answers in one piece, so that no time to the first token is known"
     }
 
     fn path(&self, model: &str, stream: bool) -> String {
@@ -32,6 +31,10 @@ impl Dialect for Bedrock {
             "converse"
         };
         format!("/model/{model}/{call}")
+    }
+
+    fn streams(&self) -> bool {
+        false
     }
 
     fn family(&self) -> Family {

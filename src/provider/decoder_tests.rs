@@ -238,3 +238,54 @@ fn the_ids_of_what_was_generated_are_read_where_the_server_names_them() {
     );
     assert_eq!(answer("openai-chat", words).output_ids, None);
 }
+
+#[test]
+fn zeros_sent_before_anything_was_counted_are_no_counts() {
+    let opened = |usage: &str| {
+        format!(
+            "event: message_start\ndata: {{\"type\":\"message_start\",\"message\":{{\"usage\":{usage}}}}}\n\n"
+        )
+    };
+    let closed = |usage: &str| {
+        format!(
+            "event: message_delta\ndata: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"end_turn\"}},\"usage\":{usage}}}\n\n"
+        )
+    };
+    let zeros = r#"{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}"#;
+    // opening, closing, read, written
+    let cases = [
+        // LiteLLM's translation: cold, warm, and in front of a server that counts both.
+        (
+            zeros,
+            r#"{"input_tokens":2556,"output_tokens":17}"#,
+            None,
+            None,
+        ),
+        (
+            zeros,
+            r#"{"input_tokens":28,"output_tokens":17,"cache_read_input_tokens":2528}"#,
+            Some(2_528),
+            None,
+        ),
+        (
+            zeros,
+            r#"{"input_tokens":28,"output_tokens":17,"cache_read_input_tokens":0,"cache_creation_input_tokens":2528}"#,
+            Some(0),
+            Some(2_528),
+        ),
+        // A server's own: its zeros stand beside a prompt that it counted.
+        (
+            r#"{"input_tokens":2556,"output_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}"#,
+            r#"{"output_tokens":17}"#,
+            Some(0),
+            Some(0),
+        ),
+    ];
+    for (opening, closing, read, written) in cases {
+        let usage = answer("anthropic", &(opened(opening) + &closed(closing))).counted();
+        let usage = usage.expect(closing);
+        let found = (usage.read.map(|t| t.0), usage.written().map(|t| t.0));
+        assert_eq!(found, (read, written), "{closing}");
+        assert_eq!(usage.total.map(|t| t.0), Some(2_556), "{closing}");
+    }
+}

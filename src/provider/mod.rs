@@ -83,6 +83,12 @@ pub trait Dialect: Sync {
     /// What is appended to the base URL, with its leading slash.
     fn path(&self, model: &str, stream: bool) -> String;
 
+    /// Whether its answers can be read as a stream; else they come in one piece, with
+    /// counts and without a time to the first token.
+    fn streams(&self) -> bool {
+        true
+    }
+
     /// Headers that every request needs beside a key (a version of the format).
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]

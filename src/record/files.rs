@@ -34,3 +34,6 @@ pub const ALL: &[&str] = &[
     SUMMARY_CSV,
     SUMMARY_JSON,
 ];
+
+/// How each cell's load went, a JSON line a cell.
+pub const LOAD: &str = "load.jsonl";

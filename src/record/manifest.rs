@@ -164,7 +164,11 @@ pub enum Ending {
     Complete,
     /// A person stopped it.
     Interrupted,
-    /// It could not go on.
+    /// It came to its end, but not all of its cells did; why the first of those did not.
+    Partial(String),
+    /// A limit that was set for it ended it; which one.
+    Limited(String),
+    /// It could not go on, or nothing in it was answered.
     Failed(String),
 }
 

@@ -413,6 +413,9 @@ fn shift(stamps: &mut Stamps, by: Micros) {
     let moved = |at: Micros| Micros(at.0 + by.0);
     let Stamps {
         due_us,
+        ready_us,
+        // A length of time, which moves with nothing.
+        limited_us: _,
         sent_us,
         headers_us,
         first_event_us,
@@ -422,6 +425,7 @@ fn shift(stamps: &mut Stamps, by: Micros) {
     } = stamps;
     *due_us = moved(*due_us);
     for stamp in [
+        ready_us,
         sent_us,
         headers_us,
         first_event_us,

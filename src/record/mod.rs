@@ -15,6 +15,7 @@ mod error;
 pub mod files;
 pub mod ledger;
 mod lines;
+pub mod load;
 mod lock;
 pub mod manifest;
 pub mod merge;
@@ -41,8 +42,8 @@ pub use places::{Place, Places};
 pub use price::{Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
-    AttemptKey, BoundRecord, Break, EventLabel, Outcome, RecordedMessage, RecordedSpan,
-    RequestRecord, Stamps,
+    AttemptKey, BoundRecord, Break, EventLabel, IDLE_CUT, Outcome, RecordedMessage, RecordedSpan,
+    RequestRecord, Stamps, is_late,
 };
 pub use resume::Unfinished;
 pub use spans::{SpanStore, StoredSpan};

@@ -5,6 +5,10 @@ use crate::units::{Bytes, Micros, Money, Tokens};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Flag of a request behind a rest (`idle`) that was cut short: the scenario's time
+/// has passed and the server's has not, as after a `wait`.
+pub const IDLE_CUT: &str = "idle_cut";
+
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,6 +135,13 @@ pub struct EventLabel {
 pub struct Stamps {
     /// When it should have been sent.
     pub due_us: Micros,
+    /// When the client had the request ready and turned to a connection with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_us: Option<Micros>,
+    /// How much of the time from due to ready was waited for a limit: requests in flight,
+    /// requests or tokens a minute, or what the server asked for. None where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_us: Option<Micros>,
     /// When the request was handed to the connection.
     pub sent_us: Option<Micros>,
     /// When the response's headers were there.
@@ -143,6 +154,41 @@ pub struct Stamps {
     pub first_answer_us: Option<Micros>,
     /// When the answer had ended.
     pub done_us: Option<Micros>,
+}
+
+impl Stamps {
+    /// How late the client itself was: from due to ready, without what was waited for
+    /// limits. Connecting is no part of it. Where a record does not say when the
+    /// request was ready, up to when it was sent; `None` where it was not.
+    pub fn lateness(&self) -> Option<Micros> {
+        let ready = self.ready_us.or(self.sent_us)?;
+        let limited = self.limited_us.unwrap_or_default();
+        let late = ready.0.saturating_sub(self.due_us.0);
+        Some(Micros(late.saturating_sub(limited.0)))
+    }
+
+    /// Time to first token as the server's: from sent to the first token.
+    pub fn ttft(&self) -> Option<Micros> {
+        let (first, sent) = (self.first_text_us?, self.sent_us?);
+        Some(Micros(first.0.saturating_sub(sent.0)))
+    }
+
+    /// Time to first token as the person's who wanted it when it was due.
+    pub fn ttft_from_due(&self) -> Option<Micros> {
+        let first = self.first_text_us?;
+        Some(Micros(first.0.saturating_sub(self.due_us.0)))
+    }
+}
+
+/// Whether a cell's client was too late to be believed: the 99th percentile of its
+/// lateness is more than 1 % of its median time to first token, or more than 1 ms.
+///
+/// Either alone suffices: above 1 ms it shows in what a person feels, and above 1 % of
+/// the time to first token in what is compared. Without a time to first token only the
+/// first is looked at.
+pub fn is_late(late_p99: Micros, ttft_p50: Option<Micros>) -> bool {
+    const ABOVE: Micros = Micros(1_000);
+    late_p99 > ABOVE || ttft_p50.is_some_and(|ttft| late_p99.0.saturating_mul(100) > ttft.0)
 }
 
 /// The first place where a request's prompt differs from the earlier one that
@@ -197,7 +243,7 @@ pub struct RequestRecord {
     pub outcome: Outcome,
     /// HTTP status.
     pub status: Option<u16>,
-    /// What else must be known to trust it (`after_failure`, `retried`,
+    /// What else must be known to trust it (`after_failure`, `retried`, `idle_cut`,
     /// `beyond_lifetime`, `above_bound`, `contaminated`), and whether a live answer
     /// held what was asked for (`expected_words`, `missing_words`).
     pub flags: Vec<Arc<str>>,
@@ -320,3 +366,45 @@ fn is_zero(number: &u32) -> bool {
 /// Current version of [`RequestRecord`]. Version 1, which is read as well, had no
 /// epoch.
 pub const RECORD_VERSION: u32 = 2;
+
+#[cfg(test)]
+mod stamps {
+    use super::*;
+
+    #[test]
+    fn what_was_waited_for_a_limit_is_no_lateness_of_the_client() {
+        let some = |us| Some(Micros(us));
+        let stamps = |ready_us, limited_us, sent_us| Stamps {
+            due_us: Micros(100),
+            ready_us,
+            limited_us,
+            sent_us,
+            ..Stamps::default()
+        };
+        for (stamps, expected) in [
+            (stamps(some(150), None, some(900)), some(50)),
+            (stamps(some(150), some(40), some(900)), some(10)),
+            (stamps(some(150), some(60), None), some(0)),
+            (stamps(None, None, some(130)), some(30)),
+            (stamps(some(90), None, some(95)), some(0)),
+            (stamps(None, None, None), None),
+        ] {
+            assert_eq!(stamps.lateness(), expected, "{stamps:?}");
+        }
+    }
+
+    #[test]
+    fn a_cell_is_late_by_either_of_two_bounds() {
+        for (late, ttft, expected) in [
+            (1_001, Some(1_000_000), true),
+            (1_000, Some(1_000_000), false),
+            (201, Some(20_000), true),
+            (200, Some(20_000), false),
+            (1_000, None, false),
+            (1_001, None, true),
+            (0, Some(0), false),
+        ] {
+            assert_eq!(is_late(Micros(late), ttft.map(Micros)), expected, "{late}");
+        }
+    }
+}

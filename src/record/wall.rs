@@ -1,7 +1,9 @@
-//! Wall time: read here and nowhere else, and only for the manifest.
+//! Wall time: read here and nowhere else, for the manifest and where a server names
+//! a date until which to wait.
 
 use crate::units::Micros;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
@@ -20,6 +22,20 @@ impl WallTime {
     /// Reads RFC 3339; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
+    }
+
+    /// Reads a date of HTTP in any of its three forms (RFC 9110, section 5.6.7); `None`
+    /// for anything else.
+    pub fn parse_http(text: &str) -> Option<Self> {
+        const FORMS: [&str; 3] = [
+            "%a, %d %b %Y %H:%M:%S GMT",
+            "%A, %d-%b-%y %H:%M:%S GMT",
+            "%a %b %e %H:%M:%S %Y",
+        ];
+        let read = |form| DateTime::strptime(form, text.trim()).ok();
+        let date = FORMS.into_iter().find_map(read)?;
+        let zoned = date.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?;
+        Some(Self(zoned.timestamp()))
     }
 
     /// The day in UTC: `2026-11-30`.

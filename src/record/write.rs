@@ -360,7 +360,11 @@ pub(super) fn replace(
         write(&mut file)?;
         file.flush()?;
         file.get_ref().sync_data()?;
-        fs::rename(&draft, path)
+        fs::rename(&draft, path)?;
+        // Not every system lets a folder be opened, or has anything to make safe of one.
+        let folder = path.parent().and_then(|folder| File::open(folder).ok());
+        let _not_everywhere = folder.map(|folder| folder.sync_all());
+        Ok(())
     };
     done().map_err(|source| WriteError::new(path, source))
 }

@@ -4,11 +4,13 @@ use super::detail::Detail;
 use super::html::{Break, Excerpt};
 use super::scenes::Scene;
 use super::words::{UNKNOWN, count};
+use crate::analysis::advice::{Prompts, kept, sentence};
 use crate::analysis::bounds::may_be_held;
 use crate::analysis::breaks::{Breaks, Place};
 use crate::analysis::{Cell, Results};
 use crate::chat::{Origin, Text};
 use crate::record::{Break as Broke, Outcome, RequestRecord, SpanStore};
+use crate::tokens::embedded;
 use std::cmp::Reverse;
 
 /// Breaks that are shown.
@@ -45,7 +47,7 @@ pub(super) fn excerpts(
             one.broke.origin,
             one.broke.cause
         ),
-        advice: String::new(),
+        advice: advice(&one, results, detail.texts()),
         ..texts(&one, detail.texts())
     });
     (shown.collect(), all)
@@ -83,6 +85,25 @@ fn found(detail: &Detail) -> Vec<Found<'_>> {
     }
     found.sort_by_key(|one| Reverse(one.broke.lost));
     found
+}
+
+/// What to change. Tokens are counted where the embedded server did so, bytes elsewhere.
+fn advice(one: &Found<'_>, results: &Results, spans: &SpanStore) -> String {
+    let target = results
+        .targets
+        .iter()
+        .find(|target| target.name == one.record.target);
+    let encoder = target.filter(|target| target.simulated).map(|_| embedded());
+    let prompts = Prompts {
+        spans,
+        encoder: encoder.as_ref(),
+        dialect: target.map_or("", |target| &target.dialect),
+    };
+    let kept = one
+        .against
+        .as_ref()
+        .and_then(|(earlier, _)| kept(earlier, one.record, prompts));
+    sentence(one.broke, kept.as_ref())
 }
 
 /// The three texts; empty where they are not known.

@@ -6,13 +6,15 @@
 
 use super::detail::Detail;
 use super::excerpts::excerpts;
-use super::figures::figures;
+use super::figures::{Figures, figures};
 use super::html::{Download, HtmlError, Picture, html};
+use super::ledger;
 use super::page::{Shown, page};
 use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
 use crate::analysis::bounds::{Inputs, bounds};
 use crate::analysis::cost::bill;
+use crate::analysis::points::Points;
 use crate::analysis::prices::Catalogue;
 use crate::analysis::{Results, Samples};
 use crate::cache::ModelError;
@@ -72,11 +74,17 @@ pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Rebuil
         price_again(&mut run.manifest, catalogue);
     }
     let (samples, found, warnings) = read(&run, prices.is_some())?;
+    let mut warnings = warnings;
+    warnings.extend(ledger::notes(&run.manifest, &run.ledger()?));
     let results = Results::new(&run.manifest, &samples, warnings);
     let all = scenes(&results);
     let mut detail = Detail::plan(&samples, &all);
     drop(samples);
-    requests_csv(dir, &run, &found, &mut detail)?;
+    let mut points = Points::new(&run.manifest);
+    requests_csv(dir, &run, &found, |record| {
+        detail.offer(record);
+        points.offer(record);
+    })?;
     detail.complete(&found, &run)?;
     let out = Folder(dir);
     let mut csv = Vec::new();
@@ -85,13 +93,14 @@ pub fn rebuild(dir: &Path, prices: Option<&Catalogue>) -> Result<Results, Rebuil
     let json = summary_json(&results)
         .map_err(|error| out.failed(files::SUMMARY_JSON, io::Error::from(error)))?;
     out.place(files::SUMMARY_JSON, json.as_bytes())?;
-    let drawn = figures(&results, &detail);
+    let Figures { drawn, left_out } = figures(&results, &detail, &points);
     out.charts(&drawn)?;
     out.place(REPORT_MD, markdown(&results).as_bytes())?;
     let shown = Shown {
         breaks: excerpts(&results, &all, &detail),
         textless: detail.textless,
         pictures: drawn,
+        left_out,
         downloads: out.downloads()?,
     };
     let page = html(&page(&results, &run.manifest, shown))?;
@@ -199,17 +208,17 @@ fn samples(run: &Run, bounds: &[BoundRecord]) -> Result<(Samples, bool), ReadErr
     Ok((samples, lines.torn()))
 }
 
-/// Writes `requests.csv` record by record, and lets `detail` keep what it wants.
+/// Writes `requests.csv` record by record, and shows each to `look`.
 fn requests_csv(
     dir: &Path,
     run: &Run,
     bounds: &[BoundRecord],
-    detail: &mut Detail,
+    mut look: impl FnMut(&RequestRecord),
 ) -> Result<(), RebuildError> {
     let mut unreadable = None;
     let records = run.requests()?.map_while(|record| match record {
         Ok(record) => {
-            detail.offer(&record);
+            look(&record);
             Some(record)
         }
         Err(error) => {

@@ -46,6 +46,8 @@ pub struct Page {
     pub summary: Table,
     /// Pictures, in order.
     pub figures: Vec<Picture>,
+    /// A sentence below them, such as what was left out; may be empty.
+    pub figures_note: String,
     /// A sentence above the breaks: which they are.
     pub breaks_note: String,
     /// Breaks, in order; each opens to the texts that differ.
@@ -216,6 +218,7 @@ pub fn html(page: &Page) -> Result<String, HtmlError> {
         summary => table(&page.summary),
         figures,
         files,
+        figures_note => page.figures_note.as_str(),
         breaks_note => page.breaks_note.as_str(),
         breaks => Value::from(Serde(breaks)),
         breaks_left_out => left_out(breaks.len(), page.breaks.len(), "breaks"),

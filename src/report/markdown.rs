@@ -158,7 +158,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Text that is no markup: names come from files that a person wrote.
-fn inline(text: &str) -> String {
+pub(super) fn inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

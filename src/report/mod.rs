@@ -4,15 +4,18 @@
 //! gives the same report; what is not known is an empty cell or `-`, never 0;
 //! what was measured on the embedded server says so in every form.
 
+pub mod compare;
 pub mod csv;
 mod detail;
 mod excerpts;
 mod figures;
 pub mod files;
+pub mod gate;
 pub mod headline;
 pub mod html;
 pub mod json;
 mod layouts;
+mod ledger;
 pub mod markdown;
 mod notes;
 mod page;

@@ -1,7 +1,7 @@
 //! What a reader must know before trusting a number.
 
 use super::words::{count, percent, tokens};
-use crate::analysis::Results;
+use crate::analysis::{LateCell, Results};
 use crate::record::Ending;
 use crate::units::Share;
 
@@ -15,6 +15,8 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         Some(Ending::Interrupted) => {
             notes.push("the run was interrupted: these are the requests until then".to_owned());
         }
+        Some(Ending::Partial(why)) => notes.push(format!("a part of the run ended early: {why}")),
+        Some(Ending::Limited(why)) => notes.push(format!("the run ended at its limit: {why}")),
         Some(Ending::Failed(why)) => notes.push(format!("the run ended early: {why}")),
         None => notes.push("the run has not ended, or was killed".to_owned()),
     }
@@ -33,6 +35,12 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(counts(results));
+    if !found.contradictory_at.is_empty() {
+        let named = found.contradictory_at.join(", ");
+        notes.push(format!(
+            "counts that cannot be, kept raw in the records: {named}"
+        ));
+    }
     if found.beyond_lifetime > 0 {
         let (total, read) = found.beyond_lifetime_tokens;
         let share = Share {
@@ -48,6 +56,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             percent(share.fraction()),
         ));
     }
+    notes.extend(late(&found.late_cells));
     if found.asked > 0 {
         notes.push(format!(
             "{} of {} held the words that the scenario expects",
@@ -57,6 +66,29 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     }
     notes.extend(results.warnings.iter().cloned());
     notes
+}
+
+/// At most so many late cells are named.
+const NAMED: usize = 3;
+
+fn late(cells: &[LateCell]) -> Option<String> {
+    let worst = cells.iter().map(|cell| cell.late_p99).max()?;
+    let mut names: Vec<String> = cells
+        .iter()
+        .take(NAMED)
+        .map(|LateCell { cell, .. }| {
+            format!("{}/{} {}", cell.scenario, cell.configuration, cell.load)
+        })
+        .collect();
+    if cells.len() > NAMED {
+        names.push(format!("{} more", cells.len() - NAMED));
+    }
+    Some(format!(
+        "{} late: the client itself sent up to {worst} after a request was due (p99), more than 1 % \
+         of the median time to first token or more than 1 ms: {}",
+        count(cells.len() as u64, "cell"),
+        names.join(", ")
+    ))
 }
 
 fn sent(number: u64) -> String {
@@ -99,6 +131,10 @@ fn counts(results: &Results) -> impl Iterator<Item = String> {
         (
             found.after_failure,
             "that came after a failed turn of the same conversation",
+        ),
+        (
+            found.idle_cut,
+            "behind a rest that was cut short: the scenario's time has passed, the server's has not",
         ),
         (found.retried, "sent again after a failure"),
         (found.late, "sent more than 10 ms late"),

@@ -1,7 +1,7 @@
 //! What pictures are about: a scenario on one target, model and load level.
 
 use super::words::count;
-use crate::analysis::{Cell, Figures, Results, SummaryRow, TotalKey};
+use crate::analysis::{Cell, Figures, Results, SummaryRow, TargetNote, Total, TotalKey};
 use crate::chart::{Note, Source};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Arena {
     /// What of it is not the same in the whole run; empty where all is.
     pub(super) fn label(&self, results: &Results) -> String {
         let differs = |name: fn(&TotalKey) -> &Arc<str>| {
-            let two = |pair: &[crate::analysis::Total]| name(&pair[0].key) != name(&pair[1].key);
+            let two = |pair: &[Total]| name(&pair[0].key) != name(&pair[1].key);
             results.totals.windows(2).any(two)
         };
         let parts = [
@@ -51,6 +51,66 @@ impl Arena {
         said.map(|(name, _)| &***name)
             .collect::<Vec<_>>()
             .join(", ")
+    }
+}
+
+/// Arenas that have pictures of their own.
+pub(super) const DRAWN_ARENAS: usize = 6;
+
+/// An arena, with the totals of its configurations.
+pub(super) struct Place<'a> {
+    pub(super) arena: Arena,
+    /// What of it is not the same in the whole run; empty where all is.
+    pub(super) label: String,
+    /// At most as many as have a colour.
+    pub(super) totals: &'a [Total],
+    /// Configurations that are left out for that.
+    pub(super) left_out: usize,
+}
+
+/// The arenas of a run that are drawn, in the order of its tables.
+pub(super) fn places(results: &Results) -> Vec<Place<'_>> {
+    let same = |a: &Total, b: &Total| Arena::from(&a.key) == Arena::from(&b.key);
+    let place = |totals| -> Place<'_> {
+        let totals: &[Total] = totals;
+        let arena = Arena::from(&totals[0].key);
+        let drawn = totals.len().min(DRAWN_CONFIGURATIONS);
+        Place {
+            label: arena.label(results),
+            arena,
+            totals: &totals[..drawn],
+            left_out: totals.len() - drawn,
+        }
+    };
+    let all = results.totals.chunk_by(same);
+    all.take(DRAWN_ARENAS).map(place).collect()
+}
+
+impl Place<'_> {
+    /// What a picture of it rests on.
+    pub(super) fn note(&self, results: &Results) -> Note {
+        let figures: Vec<&Figures> = self.totals.iter().map(|total| &total.figures).collect();
+        note(results, Some(&self.arena), &figures)
+    }
+
+    /// Whether the embedded server answered.
+    pub(super) fn simulated(&self, results: &Results) -> bool {
+        self.target(results).is_some_and(|target| target.simulated)
+    }
+
+    /// What it was measured on.
+    pub(super) fn target<'r>(&self, results: &'r Results) -> Option<&'r TargetNote> {
+        let mut targets = results.targets.iter();
+        targets.find(|target| target.name == self.arena.target)
+    }
+
+    /// A sentence about configurations that are not drawn; empty where all are.
+    pub(super) fn not_drawn(&self) -> String {
+        if self.left_out == 0 {
+            return String::new();
+        }
+        let left_out = count(self.left_out as u64, "configuration");
+        format!(" Not drawn for want of colours: {left_out}.")
     }
 }
 
@@ -130,7 +190,7 @@ pub(super) fn note(results: &Results, arena: Option<&Arena>, figures: &[&Figures
         .iter()
         .filter(|target| arena.is_none_or(|arena| arena.target == target.name))
         .collect();
-    let joined = |of: &dyn Fn(&crate::analysis::TargetNote) -> Arc<str>| {
+    let joined = |of: &dyn Fn(&TargetNote) -> Arc<str>| {
         let mut names: Vec<Arc<str>> = Vec::new();
         for name in targets.iter().map(|target| of(target)) {
             if !name.is_empty() && !names.contains(&name) {
@@ -140,7 +200,7 @@ pub(super) fn note(results: &Results, arena: Option<&Arena>, figures: &[&Figures
         names.join(", ")
     };
     if targets.iter().any(|target| !target.simulated) {
-        let name = |target: &crate::analysis::TargetNote| {
+        let name = |target: &TargetNote| {
             let simulated = if target.simulated { " (simulated)" } else { "" };
             Arc::from(format!("{}{simulated}", target.name))
         };

@@ -172,6 +172,7 @@ fn what_was_left_out_is_said() {
         "! the run was interrupted",
         "! 1 of 18 attempts failed: http_429 1",
         "! 1 request with a count that cannot be",
+        "! counts that cannot be, kept raw in the records: ",
         "! the last line of `requests.jsonl` was cut off",
     ] {
         let flat = text.replace('\n', " ");

@@ -34,6 +34,31 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     Ok(total)
 }
 
+/// A duration as [`parse`] reads it, larger units first: `1h30m`; what is left below a
+/// millisecond is dropped.
+pub fn shown(span: Duration) -> String {
+    const UNITS: [(u128, &str); 5] = [
+        (86_400_000, "d"),
+        (3_600_000, "h"),
+        (60_000, "m"),
+        (1_000, "s"),
+        (1, "ms"),
+    ];
+    let mut left = span.as_millis();
+    let mut text = String::new();
+    for (size, unit) in UNITS {
+        let number = left / size;
+        left %= size;
+        if number > 0 {
+            text.push_str(&format!("{number}{unit}"));
+        }
+    }
+    if text.is_empty() {
+        text.push_str("0s");
+    }
+    text
+}
+
 fn too_long() -> String {
     "is longer than ten years".to_owned()
 }
@@ -70,6 +95,15 @@ fn one(text: &str) -> Result<(Duration, Duration, &str), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_shown_as_they_are_read() {
+        for text in ["0s", "500ms", "1m30s", "26h", "1d2h3m4s5ms"] {
+            let span = parse(text).unwrap();
+            assert_eq!(parse(&shown(span)), Ok(span), "{text}");
+        }
+        assert_eq!(shown(Duration::from_secs(90)), "1m30s");
+    }
 
     #[test]
     fn durations_are_read_as_people_write_them() {

@@ -18,6 +18,7 @@ mod limits;
 pub mod load;
 pub mod model;
 pub mod names;
+pub mod pace;
 pub mod plan;
 mod schema;
 mod texts;

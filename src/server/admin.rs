@@ -1,13 +1,14 @@
 //! The paths beside chat: tokens, models, counters, reset.
 
 use super::ask::{Ask, Dialect};
+use super::engine::Engine;
 use super::profile::Habit;
 use super::refusal::Refusal;
 use super::routes::{Shared, plain_json};
 use crate::cache::Model;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -58,6 +59,9 @@ struct Bare {
     /// llama.cpp's name for it.
     #[serde(default)]
     content: Option<String>,
+    /// llama.cpp: whether the template's marks in it are special tokens.
+    #[serde(default)]
+    parse_special: bool,
 }
 
 /// Token ids of a conversation with its generation suffix, or of bare text.
@@ -65,10 +69,12 @@ pub(super) async fn tokenize(State(shared): State<Arc<Shared>>, body: Bytes) -> 
     let engine = Arc::clone(&shared.engine);
     let work = move || {
         let bare = serde_json::from_slice::<Bare>(&body).ok();
-        let text = bare.and_then(|bare| bare.prompt.or(bare.content));
-        match text {
+        let special = bare.as_ref().is_some_and(|bare| bare.parse_special);
+        match bare.and_then(|bare| bare.prompt.or(bare.content)) {
+            Some(text) if special => Ok(engine.encode_rendered(&text)),
             Some(text) => Ok(engine.encode_text(&text)),
-            None => Ask::read(Dialect::Chat, &body).map(|ask| engine.encode(&ask.said).ids),
+            None => Ask::read(Dialect::Chat, &body)
+                .map(|ask| engine.encode(&engine.arranged(ask.said)).ids),
         }
     };
     match shared.blocking(work).await {
@@ -77,6 +83,62 @@ pub(super) async fn tokenize(State(shared): State<Arc<Shared>>, body: Bytes) -> 
             "tokens": ids, "token_strs": null,
         })),
         Err(refusal) => refusal.response(shared.habit(), Dialect::Chat),
+    }
+}
+
+/// A conversation as its template renders it, as llama.cpp shows it.
+pub(super) async fn apply_template(
+    State(shared): State<Arc<Shared>>,
+    body: Bytes,
+) -> Response<Body> {
+    let engine = Arc::clone(&shared.engine);
+    let work = move || {
+        let ask = Ask::read(Dialect::Chat, &body)?;
+        Ok(Engine::rendered(&engine.arranged(ask.said)))
+    };
+    match shared.blocking(work).await {
+        Ok(prompt) => ok(&json!({"prompt": prompt})),
+        Err(refusal) => refusal.response(shared.habit(), Dialect::Chat),
+    }
+}
+
+/// What each slot of llama.cpp holds.
+pub(super) async fn slots(state: State<Arc<Shared>>) -> Response<Body> {
+    if state.habit() != Habit::LlamaCpp {
+        return not_found(state).await;
+    }
+    let slots = state.engine.slots().into_iter().enumerate();
+    let slots = slots.map(|(id, (tokens, busy))| {
+        json!({"id": id, "n_ctx": state.engine.context, "is_processing": busy, "n_prompt_tokens": tokens})
+    });
+    ok(&slots.collect())
+}
+
+/// `?action=erase` empties a slot of llama.cpp; saving and restoring are not served.
+pub(super) async fn slot(
+    state: State<Arc<Shared>>,
+    Path(slot): Path<usize>,
+    uri: Uri,
+) -> Response<Body> {
+    if state.habit() != Habit::LlamaCpp {
+        return not_found(state).await;
+    }
+    let refused = |status: StatusCode, kind: &str, message: &str| {
+        let error = json!({"code": status.as_u16(), "message": message, "type": kind});
+        plain_json(status, &json!({"error": error}))
+    };
+    let mut query = uri.query().unwrap_or_default().split('&');
+    if !query.any(|field| field == "action=erase") {
+        let message = "This server does not support this action";
+        return refused(StatusCode::NOT_IMPLEMENTED, "not_supported_error", message);
+    }
+    match state.engine.erase_slot(slot) {
+        Some(erased) => ok(&json!({"id_slot": slot, "n_erased": erased})),
+        None => refused(
+            StatusCode::BAD_REQUEST,
+            "invalid_request_error",
+            "Invalid slot ID",
+        ),
     }
 }
 
@@ -93,7 +155,7 @@ pub(super) async fn count_tokens(State(shared): State<Arc<Shared>>, body: Bytes)
             fields.entry("max_tokens").or_insert(json!(1));
         }
         let ask = Ask::read(Dialect::Messages, parsed.to_string().as_bytes())?;
-        Ok(engine.encode(&ask.said).ids.len())
+        Ok(engine.encode(&engine.arranged(ask.said)).ids.len())
     };
     match shared.blocking(work).await {
         Ok(tokens) => ok(&json!({"input_tokens": tokens})),

@@ -2,16 +2,23 @@
 
 use super::ask::{Ask, Said};
 use super::options::{Options, Speed};
-use super::profile::Profile;
+use super::profile::{Habit, Profile};
 use super::refusal::Refusal;
 use super::reply::reply;
-use crate::cache::{Cache, Handle, Model, Query};
+use super::template::Template;
+use super::vendor;
+use crate::cache::{Cache, Handle, Model, Query, Wishes};
 use crate::tokens::{ChatMl, EncodedPrompt, O200k, SharedEncoder, TemplateMessage, embedded};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// How `/apply-template` shows the two special tokens.
+const OPENS: &str = "<|im_start|>";
+const CLOSES: &str = "<|im_end|>";
 
 /// Tokens that the cache may hold before it forgets whole salts.
 const MOST_TOKENS: usize = 1 << 26;
@@ -37,6 +44,31 @@ struct State {
     /// for an engine of its own.
     caches: HashMap<Arc<str>, Cache>,
     stats: Stats,
+    /// Ended requests whose entries cannot be read yet, the earliest first.
+    unreadable: VecDeque<Ended>,
+}
+
+/// A request that has ended.
+#[derive(Debug)]
+struct Ended {
+    readable_ms: i64,
+    model: Arc<str>,
+    handle: Handle,
+    output: Vec<u32>,
+}
+
+impl State {
+    /// Lets the entries be read whose time has come by `now_ms`.
+    fn settle(&mut self, now_ms: i64) {
+        while let Some(ended) = self
+            .unreadable
+            .pop_front_if(|ended| ended.readable_ms <= now_ms)
+        {
+            if let Some(cache) = self.caches.get_mut(&ended.model) {
+                cache.finish(ended.handle, &ended.output);
+            }
+        }
+    }
 }
 
 /// One imagined engine.
@@ -49,6 +81,8 @@ pub(super) struct Engine {
     encoder: SharedEncoder,
     seed: u64,
     reply_tokens: u32,
+    template: Template,
+    visible_after: Duration,
     started: Instant,
     skew_ms: AtomicI64,
     state: Mutex<State>,
@@ -60,6 +94,7 @@ pub(super) struct Job {
     pub(super) prompt: u64,
     pub(super) read: u64,
     pub(super) created: Option<u64>,
+    pub(super) created_long: u64,
     pub(super) words: Vec<&'static str>,
     /// Whether the answer ends by itself; else at the limit.
     pub(super) stopped: bool,
@@ -113,6 +148,8 @@ impl Engine {
             encoder: embedded(),
             seed: options.seed,
             reply_tokens: options.reply_tokens.max(1),
+            template: options.template,
+            visible_after: options.visible_after,
             started: Instant::now(),
             skew_ms: AtomicI64::new(0),
             model,
@@ -120,6 +157,7 @@ impl Engine {
             state: Mutex::new(State {
                 caches: HashMap::new(),
                 stats: Stats::default(),
+                unreadable: VecDeque::new(),
             }),
         }
     }
@@ -128,6 +166,11 @@ impl Engine {
     pub(super) fn warm_up(&self) {
         let loaded = self.encoder.output(" ready");
         tracing::debug!(tokens = loaded.len(), "vocabulary loaded");
+    }
+
+    /// The conversation as the template renders it, now.
+    pub(super) fn arranged(&self, said: Vec<Said>) -> Vec<Said> {
+        self.template.arranged(said, self.now_ms())
     }
 
     /// Token ids of a conversation with its generation suffix.
@@ -142,9 +185,35 @@ impl Engine {
         self.encoder.output(text)
     }
 
+    /// Token ids of a rendered prompt, in which the template's own marks stand as text.
+    pub(super) fn encode_rendered(&self, text: &str) -> Vec<u32> {
+        let mut ids = Vec::new();
+        for (index, opened) in text.split(OPENS).enumerate() {
+            ids.extend((index > 0).then_some(ChatMl::<O200k>::START));
+            for (index, closed) in opened.split(CLOSES).enumerate() {
+                ids.extend((index > 0).then_some(ChatMl::<O200k>::END));
+                ids.extend(self.encoder.output(closed));
+            }
+        }
+        ids
+    }
+
+    /// A conversation as text, as `/apply-template` shows it.
+    pub(super) fn rendered(said: &[Said]) -> String {
+        let mut text = String::new();
+        for said in said {
+            let role = said.role.as_str();
+            let _written = write!(text, "{OPENS}{role}\n{}{CLOSES}\n", said.text);
+        }
+        text + OPENS + "assistant\n"
+    }
+
     /// Lets a request in, and decides all of its answer.
     pub(super) fn admit(self: &Arc<Self>, ask: &Ask) -> Result<Job, Refusal> {
-        let EncodedPrompt { ids, ends } = self.encode(&ask.said);
+        let habit = self.profile.habit;
+        vendor::check(habit, ask)?;
+        let said = self.arranged(ask.said.clone());
+        let EncodedPrompt { ids, ends } = self.encode(&said);
         let tokens = self.output_tokens(ids.len(), ask.max_tokens)?;
         let (words, stopped) = match tokens {
             Length::Limit(tokens) => (tokens, false),
@@ -153,20 +222,30 @@ impl Engine {
         let reply = reply(self.seed, &ids, words);
         let mut output = reply.ids;
         output.extend(stopped.then_some(ChatMl::<O200k>::END));
-        let roles: Vec<_> = ask.said.iter().map(|said| said.role).collect();
+        let roles: Vec<_> = said.iter().map(|said| said.role).collect();
+        let markers = self.places(&said, &ids, &ends, |said| &said.marks);
+        let long_markers = if habit == Habit::Anthropic {
+            self.places(&said, &ids, &ends, |said| &said.long_marks)
+        } else {
+            Vec::new()
+        };
         let query = Query {
             ids: &ids,
             ends: &ends,
             roles: &roles,
-            markers: &self.markers(&ask.said, &ids, &ends),
-            salt: ask
-                .salt
-                .as_deref()
-                .filter(|_| self.profile.habit.knows_salt()),
+            markers: &markers,
+            salt: ask.salt.as_deref().filter(|_| habit.knows_salt()),
             at_ms: self.now_ms(),
+            wishes: Wishes {
+                long_markers: &long_markers,
+                ..vendor::wishes(habit, &ask.cache)
+            },
         };
         let mut state = self.lock();
-        let model: Arc<str> = Arc::from(ask.model.as_deref().unwrap_or_default());
+        state.settle(query.at_ms);
+        // llama.cpp answers to any name with the one model that it has loaded.
+        let name = ask.model.as_deref().filter(|_| habit != Habit::LlamaCpp);
+        let model: Arc<str> = Arc::from(name.unwrap_or_default());
         let cache = state
             .caches
             .entry(Arc::clone(&model))
@@ -174,18 +253,24 @@ impl Engine {
         cache.trim(MOST_TOKENS);
         let admitted = cache.admit(&query);
         let prompt = ids.len() as u64;
+        let read = if habit == Habit::LlamaCpp && ask.cache.cold {
+            0
+        } else {
+            admitted.bound
+        };
         state.stats.requests += 1;
         state.stats.running += 1;
         state.stats.prompt_tokens += prompt;
-        state.stats.cached_tokens += admitted.bound;
+        state.stats.cached_tokens += read;
         drop(state);
         Ok(Job {
             prompt,
-            read: admitted.bound,
+            read,
             created: admitted.created,
+            created_long: admitted.created_long,
             words: reply.words,
             stopped,
-            prefill: self.speed.prefill(prompt - admitted.bound, reply.jitter),
+            prefill: self.speed.prefill(prompt - read, reply.jitter),
             per_token: self.speed.per_token(),
             ticket: Ticket {
                 engine: Arc::clone(self),
@@ -213,12 +298,18 @@ impl Engine {
         })
     }
 
-    /// Token positions of the marked places.
-    fn markers(&self, said: &[Said], ids: &[u32], ends: &[usize]) -> Vec<usize> {
+    /// Token positions of the places that `marks` names in each message.
+    fn places(
+        &self,
+        said: &[Said],
+        ids: &[u32],
+        ends: &[usize],
+        marks: impl Fn(&Said) -> &[usize],
+    ) -> Vec<usize> {
         let mut markers = Vec::new();
         let starts = std::iter::once(0).chain(ends.iter().copied());
         for ((said, start), &end) in said.iter().zip(starts).zip(ends) {
-            for &mark in &said.marks {
+            for &mark in marks(said) {
                 if mark == said.text.len() {
                     markers.push(end);
                     continue;
@@ -251,9 +342,31 @@ impl Engine {
         let mut state = self.lock();
         let idle = state.stats.running == 0;
         if idle {
+            state.unreadable.clear();
             state.caches.clear();
         }
         idle
+    }
+
+    /// Empties a slot; the tokens that it held.
+    pub(super) fn erase_slot(&self, slot: usize) -> Option<u64> {
+        let mut state = self.lock();
+        let mut caches = state.caches.values_mut();
+        match caches.next() {
+            Some(cache) => cache.erase_slot(slot),
+            None => Some(0)
+                .filter(|_| matches!(self.model, Model::Slots { count, .. } if slot < count.get())),
+        }
+    }
+
+    /// Tokens that each slot holds, and whether a request runs in it.
+    pub(super) fn slots(&self) -> Vec<(u64, bool)> {
+        let state = self.lock();
+        match (state.caches.values().next(), &self.model) {
+            (Some(cache), _) => cache.slots(),
+            (None, Model::Slots { count, .. }) => vec![(0, false); count.get()],
+            (None, _) => Vec::new(),
+        }
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -292,10 +405,16 @@ impl Ticket {
         let Some(handle) = self.handle.take() else {
             return;
         };
+        let now_ms = self.engine.now_ms();
+        let wait = i64::try_from(self.engine.visible_after.as_millis()).unwrap_or(i64::MAX);
         let mut state = self.engine.lock();
-        if let Some(cache) = state.caches.get_mut(&self.model) {
-            cache.finish(handle, &self.output[..self.generated]);
-        }
+        state.unreadable.push_back(Ended {
+            readable_ms: now_ms.saturating_add(wait),
+            model: Arc::clone(&self.model),
+            handle,
+            output: self.output[..self.generated].to_vec(),
+        });
+        state.settle(now_ms);
         state.stats.running -= 1;
         state.stats.output_tokens += self.generated as u64;
     }

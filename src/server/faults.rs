@@ -68,6 +68,9 @@ faults! {
     Slow = "slow";
     /// Sends every write in two halves.
     Split = "split";
+    /// Answers what was asked before from a cache of answers, as a gateway may: the same id and
+    /// counts again, and a header that says so.
+    AnswerCache = "answer-cache";
 }
 
 impl Fault {

@@ -24,13 +24,16 @@ mod reply;
 mod respond;
 mod routes;
 mod stream;
+mod template;
 mod usage;
+mod vendor;
 mod wire;
 
 pub use engine::Stats;
 pub use faults::{FAULTS, Fault, FaultError, Faults};
 pub use options::{Options, Speed};
 pub use profile::{Habit, PROFILES, Profile, find_profile};
+pub use template::{TEMPLATES, Template};
 
 use axum::serve::ListenerExt as _;
 use canned::Canned;
@@ -138,6 +141,16 @@ impl Handle {
     /// Base URL of the versioned interface, as targets write it: `.../v1`.
     pub fn url(&self) -> String {
         format!("{}/v1", self.origin())
+    }
+
+    /// Base URL for a dialect that targets name: its paths begin elsewhere on
+    /// Gemini and Bedrock.
+    pub fn url_for(&self, dialect: &str) -> String {
+        match dialect {
+            "gemini" => format!("{}/v1beta", self.origin()),
+            "bedrock" => self.origin(),
+            _ => self.url(),
+        }
     }
 
     /// What it has counted so far.

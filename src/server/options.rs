@@ -2,6 +2,7 @@
 
 use super::faults::Faults;
 use super::profile::{PROFILES, Profile};
+use super::template::Template;
 use crate::cache::Model;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -100,6 +101,11 @@ pub struct Options {
     /// Answer every chat request with the same stream of so many tokens, in one
     /// write, after the overhead of `speed`; nothing else holds then.
     pub canned: Option<u32>,
+    /// What the chat template does.
+    pub template: Template,
+    /// How long after an answer its entries can be read. Engines that share what is
+    /// being computed share it at once all the same.
+    pub visible_after: Duration,
 }
 
 impl Default for Options {
@@ -121,6 +127,8 @@ impl Default for Options {
             reply_tokens: 256,
             stamps: false,
             canned: None,
+            template: Template::Plain,
+            visible_after: Duration::ZERO,
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) enum Refusal {
     MaxTokens { asked: u32, limits: usize },
     /// An empty salt.
     Salt,
+    /// Something that is said of the cache and cannot be had.
+    Cache { message: String },
     /// No key, or a wrong one.
     Unauthorized,
     /// More requests than are let in.
@@ -35,13 +37,21 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
+    /// Something that is said of the cache and cannot be had.
+    pub(super) fn cache(message: impl Into<String>) -> Self {
+        Self::Cache {
+            message: message.into(),
+        }
+    }
+
     fn status(&self) -> u16 {
         match self {
             Self::Body { .. }
             | Self::Missing { .. }
             | Self::Overflow { .. }
             | Self::MaxTokens { .. }
-            | Self::Salt => 400,
+            | Self::Salt
+            | Self::Cache { .. } => 400,
             Self::Model { .. } => 404,
             Self::Unauthorized => 401,
             Self::Limited { .. } => 429,
@@ -71,6 +81,7 @@ impl Refusal {
                  tokens. (parameter=max_tokens, value={asked})"
             ),
             Self::Salt => "cache_salt must be a non-empty string if provided".to_owned(),
+            Self::Cache { message } => message.clone(),
             Self::Unauthorized => "Unauthorized".to_owned(),
             Self::Limited { wait_s } => format!("Rate limit reached; try again in {wait_s} s"),
             Self::Injected { status: 429 } => "Rate limit reached; try again in 1 s".to_owned(),
@@ -82,7 +93,9 @@ impl Refusal {
     fn vllm_kind(&self) -> &'static str {
         match self {
             Self::Body { .. } | Self::Missing { .. } => "Bad Request",
-            Self::Overflow { .. } | Self::MaxTokens { .. } | Self::Salt => "BadRequestError",
+            Self::Overflow { .. } | Self::MaxTokens { .. } | Self::Salt | Self::Cache { .. } => {
+                "BadRequestError"
+            }
             Self::Model { .. } => "NotFoundError",
             Self::Unauthorized => "Unauthorized",
             Self::Limited { .. } | Self::Injected { status: 429 } => "TooManyRequests",

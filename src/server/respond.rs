@@ -11,6 +11,9 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
 use futures_util::{StreamExt, stream};
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::PoisonError;
 use tokio::time::{Instant, sleep_until};
 
 /// Bytes of the line that [`Fault::LongLine`] sends.
@@ -33,10 +36,52 @@ pub(super) async fn respond(
         job.prefill = job.prefill.saturating_mul(10);
         job.per_token = job.per_token.saturating_mul(10);
     }
-    let answer = answer(shared, dialect, ask, &job, number);
-    if ask.stream {
-        return sending(shared, &answer, job, number, arrived).response();
+    let mut answer = answer(shared, dialect, ask, &job, number);
+    let again = has(Fault::AnswerCache) && answered_before(shared, ask, &mut answer);
+    let mut response = if ask.stream {
+        sending(shared, &answer, job, number, arrived).response()
+    } else {
+        in_one_piece(shared, &answer, job, number, arrived).await
+    };
+    if again {
+        let key = HeaderValue::from_static("simulated");
+        response.headers_mut().insert("x-litellm-cache-key", key);
     }
+    response
+}
+
+/// Whether the same was asked before; then `answer` becomes what was said to it.
+fn answered_before(shared: &Shared, ask: &Ask, answer: &mut Answer) -> bool {
+    let mut hasher = DefaultHasher::new();
+    (answer.dialect, &answer.model).hash(&mut hasher);
+    for said in &ask.said {
+        (said.role.as_str(), &said.text).hash(&mut hasher);
+    }
+    let mut answered = shared
+        .answered
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    match answered.entry(hasher.finish()) {
+        Entry::Occupied(earlier) => {
+            (answer.id, answer.counts) = earlier.get().clone();
+            true
+        }
+        Entry::Vacant(place) => {
+            place.insert((answer.id.clone(), answer.counts));
+            false
+        }
+    }
+}
+
+/// The whole answer, when all of it is there.
+async fn in_one_piece(
+    shared: &Shared,
+    answer: &Answer,
+    mut job: Job,
+    number: u64,
+    arrived: Instant,
+) -> Response<Body> {
+    let has = |fault| shared.faults.has(fault, number);
     let last = job.words.len().saturating_sub(1);
     let end = token_at(job.prefill, job.per_token, last);
     let whole = sleep_until(instant(arrived, end));
@@ -84,6 +129,7 @@ fn answer(shared: &Shared, dialect: Dialect, ask: &Ask, job: &Job, number: u64) 
             prompt: job.prompt,
             read,
             created: job.created.unwrap_or(0),
+            created_long: job.created_long,
             output: job.words.len() as u64 + u64::from(job.stopped),
             details: !has(Fault::NoDetails),
         },

@@ -8,6 +8,7 @@ use super::options::Options;
 use super::profile::Habit;
 use super::refusal::Refusal;
 use super::respond::{json_response, respond};
+use super::usage::Counts;
 use super::{FINGERPRINT, SIMULATED};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -15,7 +16,7 @@ use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::middleware::map_response;
 use axum::routing::{get, post};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
@@ -41,6 +42,8 @@ pub(super) struct Shared {
     recent_ms: Mutex<VecDeque<i64>>,
     /// Requests so far, refused ones too; decides whose turn a fault is.
     count: AtomicU64,
+    /// What was answered before, by what was asked; see [`Fault::AnswerCache`](super::Fault).
+    pub(super) answered: Mutex<HashMap<u64, (String, Counts)>>,
     pub(super) stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -62,6 +65,7 @@ impl Shared {
             requests_per_minute: options.requests_per_minute,
             recent_ms: Mutex::default(),
             count: AtomicU64::new(0),
+            answered: Mutex::default(),
             stop,
             tasks,
         })
@@ -125,9 +129,13 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/v1/messages", post(messages))
         .route("/v1/responses", post(responses))
         .route("/v1beta/models/{call}", post(gemini))
+        .route("/model/{model}/converse", post(bedrock))
         .route("/v1/messages/count_tokens", post(admin::count_tokens))
         .route("/v1/models", get(admin::models))
         .route("/tokenize", post(admin::tokenize))
+        .route("/apply-template", post(admin::apply_template))
+        .route("/slots", get(admin::slots))
+        .route("/slots/{slot}", post(admin::slot))
         .route("/metrics", get(admin::metrics))
         .route("/props", get(admin::props))
         .route("/health", get(admin::health))
@@ -173,6 +181,17 @@ async fn gemini(
         ask.stream = stream;
     };
     answer_to(state.0, Dialect::Gemini, headers, body, fill).await
+}
+
+/// The model stands in the path.
+async fn bedrock(
+    state: State<Arc<Shared>>,
+    Path(model): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let fill = move |ask: &mut Ask| ask.model = Some(model);
+    answer_to(state.0, Dialect::Bedrock, headers, body, fill).await
 }
 
 async fn answered(

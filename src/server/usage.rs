@@ -10,6 +10,8 @@ pub(super) struct Counts {
     pub(super) prompt: u64,
     pub(super) read: u64,
     pub(super) created: u64,
+    /// Of these, for an hour.
+    pub(super) created_long: u64,
     pub(super) output: u64,
     /// Whether cache counts are told at all.
     pub(super) details: bool,
@@ -23,6 +25,7 @@ impl Counts {
             Dialect::Messages => self.messages(habit),
             Dialect::Responses => self.responses(habit),
             Dialect::Gemini => self.gemini(),
+            Dialect::Bedrock => self.bedrock(),
         }
     }
 
@@ -110,7 +113,8 @@ impl Counts {
         }
         if habit == Habit::Anthropic {
             let split = json!({
-                "ephemeral_5m_input_tokens": self.created, "ephemeral_1h_input_tokens": 0,
+                "ephemeral_5m_input_tokens": self.created - self.created_long,
+                "ephemeral_1h_input_tokens": self.created_long,
             });
             put("cache_creation", split);
         }
@@ -125,6 +129,20 @@ impl Counts {
         });
         if self.details && self.read > 0 {
             usage["cachedContentTokenCount"] = json!(self.read);
+        }
+        usage
+    }
+
+    fn bedrock(&self) -> Value {
+        let mut usage = json!({
+            "inputTokens": self.prompt,
+            "outputTokens": self.output,
+            "totalTokens": self.prompt + self.output,
+        });
+        if self.details {
+            usage["inputTokens"] = json!(self.prompt.saturating_sub(self.read + self.created));
+            usage["cacheReadInputTokens"] = json!(self.read);
+            usage["cacheWriteInputTokens"] = json!(self.created);
         }
         usage
     }
@@ -156,6 +174,7 @@ mod tests {
         prompt: 2_556,
         read: 2_528,
         created: 0,
+        created_long: 0,
         output: 24,
         details: true,
     };

@@ -6,7 +6,7 @@ use super::receive::Received;
 use crate::chat::ChatEvent;
 use crate::provider::sse::{SseEvent, SseLimits, SseParser, is_stream};
 use crate::provider::{self, Answer, Decoder, Dialect, MALFORMED};
-use crate::record::{Outcome, Stamps};
+use crate::record::{Outcome, Stamps, WallTime};
 use crate::units::Micros;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -34,15 +34,24 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// How long the server asks to wait, where it says so as a span; a date, the
-    /// header's other form, gives nothing.
+    /// How long the server asks to wait, as a span or until a date. A date counts from
+    /// the server's own `Date`, so that clocks need not agree; one that is over asks
+    /// for no wait.
     pub fn retry_after(&self) -> Option<Duration> {
         let number = |name| self.header(name)?.trim().parse::<f64>().ok();
-        let seconds = match number("retry-after-ms") {
-            Some(millis) => millis / 1_000.0,
-            None => number("retry-after")?,
+        let seconds = match (number("retry-after-ms"), number("retry-after")) {
+            (Some(millis), _) => millis / 1_000.0,
+            (None, Some(seconds)) => seconds,
+            (None, None) => return self.retry_at(),
         };
         Duration::try_from_secs_f64(seconds).ok()
+    }
+
+    fn retry_at(&self) -> Option<Duration> {
+        let date = |name| self.header(name).and_then(WallTime::parse_http);
+        let at = date("retry-after")?;
+        let wait = at.since(date("date").unwrap_or_else(WallTime::now));
+        Some(Duration::from_micros(wait.0))
     }
 
     /// A recorded header's value; names are lowercase.
@@ -68,6 +77,9 @@ pub(super) fn understand(
     let last = received.reads.last().map_or(ended, |&(_, at)| at);
     let stamps = Stamps {
         due_us: outgoing.due,
+        // Known only to whoever waited for them.
+        ready_us: None,
+        limited_us: None,
         sent_us: received.handover.get().copied().map(since),
         headers_us: received.headers_at.map(since),
         first_event_us: reading.first_event.map(since),

@@ -115,7 +115,7 @@ fn an_answer_with_its_finish_is_whole_whatever_happens_then() {
 }
 
 #[test]
-fn a_wait_is_read_in_seconds_and_in_milliseconds() {
+fn a_wait_is_read_in_seconds_in_milliseconds_and_as_a_date() {
     type Headers = &'static [(&'static str, &'static str)];
     let cases: &[(Headers, Option<u64>)] = &[
         (&[("retry-after", "3")], Some(3_000)),
@@ -124,7 +124,30 @@ fn a_wait_is_read_in_seconds_and_in_milliseconds() {
             &[("retry-after", "3"), ("retry-after-ms", "250")],
             Some(250),
         ),
-        (&[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], None),
+        (
+            &[
+                ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
+                ("date", "Wed, 21 Oct 2026 07:27:58 GMT"),
+            ],
+            Some(2_000),
+        ),
+        (
+            &[
+                ("retry-after", "Wednesday, 21-Oct-26 07:28:00 GMT"),
+                ("date", "Wed Oct 21 07:27:00 2026"),
+            ],
+            Some(60_000),
+        ),
+        (
+            &[
+                ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
+                ("date", "Wed, 21 Oct 2026 07:28:09 GMT"),
+            ],
+            Some(0),
+        ),
+        // Without the server's date this machine's counts: long over.
+        (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(0)),
+        (&[("retry-after", "tomorrow")], None),
         (&[("retry-after", "-1")], None),
         (&[("retry-after", "inf")], None),
         (&[], None),

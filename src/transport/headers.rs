@@ -13,6 +13,8 @@ const KEPT: &[&str] = &[
     "anthropic-ratelimit-",
     "ratelimit",
     "retry-after",
+    // What instants in the ones above are counted from.
+    "date",
     "request-id",
     "x-request-id",
     "x-served-by",

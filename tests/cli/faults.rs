@@ -3,6 +3,7 @@
 use crate::folder::{Ended, Folder};
 use crate::servers::{Embedded, canned, closed_port, http, instant};
 use prefixbench::server::{Fault, Options};
+use serde_json::{Value, json};
 
 /// Runs `small.yaml` against `url` under one configuration, into `run`.
 fn run(folder: &Folder, url: &str, more: &[&str]) -> Ended {
@@ -189,4 +190,36 @@ fn a_list_of_models_that_is_refused_is_told_with_its_status() {
     let url = canned(|_head| http("401 Unauthorized", "application/json", "{}"));
     let ended = folder.run(&["run", "small.yaml", "--target", &url]);
     ended.ended_with(4, &["HTTP 401", "--model", "--key-env"]);
+}
+
+#[test]
+fn a_rest_can_be_cut_short_on_a_real_server_and_is_flagged() {
+    let folder = Folder::with_small();
+    let small = folder.read(".", "small.yaml");
+    let idling = small.replace(
+        "  - user: {text: Two.",
+        "  - idle: 3d\n  - user: {text: Two.",
+    );
+    folder.write("small.yaml", &idling);
+    let server = Embedded::start(instant());
+    let arguments = ["run", "small.yaml", "--config", "dev", "--out", "run"];
+    let remote = [
+        "--target",
+        &server.url,
+        "--lifetime",
+        "300",
+        "--longest-idle",
+        "0",
+    ];
+    let ended = folder.run(&[&arguments[..], &remote].concat());
+    ended.ended_with(0, &[]);
+    let flags: Vec<Value> = folder
+        .records("run")
+        .iter()
+        .map(|record| record["flags"].clone())
+        .collect();
+    assert_eq!(flags, [json!([]), json!(["idle_cut"]), json!([])]);
+    let csv = folder.read("run", "requests.csv");
+    assert!(csv.contains("idle_cut; beyond_lifetime"), "{csv}");
+    assert!(folder.read("run", "report.md").contains("cut short"));
 }

@@ -122,3 +122,41 @@ fn a_url_with_a_key_in_it_is_refused_without_showing_it() {
     }
     assert_eq!(folder.files().len(), 1, "nothing was written");
 }
+
+/// A builder that leaves its environment behind, then answers.
+const BUILDER: &str = r#"
+env > seen.txt
+while IFS= read -r line; do
+  case "$line" in
+    *'"type":"hello"'*) echo '{"type":"ready","protocol":1}' ;;
+    *'"type":"request"'*) echo '{"type":"prompt","messages":[{"role":"user","content":"Hello."}]}' ;;
+    *) echo '{"type":"ok"}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_builder_does_not_get_the_keys_of_the_target() {
+    let folder = Folder::with_small();
+    folder.write("builder.sh", BUILDER);
+    let server = Embedded::start(Options {
+        api_key: Some(KEY.to_owned()),
+        ..instant()
+    });
+    let url = &server.url;
+    folder.write(
+        "targets.yaml",
+        &format!("targets:\n  mine: {{url: '{url}', key_env: TEAM_KEY, headers: {{x-team: {{env: TEAM_HEADER}}}}}}\n"),
+    );
+    let mut program = folder.program();
+    program.args(["run", "small.yaml", "--config", "external", "--out", "run"]);
+    program.args(["--builder", "/bin/sh builder.sh", "--target", "mine"]);
+    for name in ["TEAM_KEY", "TEAM_HEADER", "PREFIXBENCH_API_KEY"] {
+        program.env(name, KEY);
+    }
+    let ended = Ended::of(program.env("OWN_SETTING", "kept").output());
+    ended.ended_with(0, &[]);
+    assert_eq!(folder.outcomes("run"), ["ok", "ok", "ok"]);
+    assert!(folder.read(".", "seen.txt").contains("OWN_SETTING=kept"));
+    nowhere(&folder, &ended);
+}

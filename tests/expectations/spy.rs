@@ -16,6 +16,8 @@ pub(super) const OR: char = '\u{1}';
 pub(super) static SPY: StrategyKind = StrategyKind {
     name: "spy",
     about: "hands out the facts of a conversation",
+    options: &[],
+    compacts: false,
     start: |_| Ok(Box::new(Spy)),
 };
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::analysis::testing::{Said, record, store};
 use crate::chat::Role::{Assistant, System, User};
 use crate::chat::{Text, UsageOrigin};
-use crate::record::EventLabel;
+use crate::record::{EventLabel, IDLE_CUT};
 use crate::tokens::{EncodeError, EncodedPrompt, PromptEncoder, TemplateMessage};
 
 /// `<` role text `>` for each message and `<a` behind, a token a character.
@@ -250,6 +250,10 @@ fn counts_that_cannot_be_are_flagged() {
         records[0].usage.read = Some(Tokens(first));
         records[1].usage.read = Some(Tokens(second));
         records[1].usage.origin = origin;
+        // Kept apart, so that it should have begun cold.
+        records
+            .iter_mut()
+            .for_each(|record| record.nonce = Arc::from("1 2 3 4 5 6 7 8"));
         let target = TargetFacts {
             tolerance: Tokens(tolerance),
             ..target("blocks:4")
@@ -268,7 +272,8 @@ fn counts_that_cannot_be_are_flagged() {
     );
     assert_eq!(
         flags(4, 16, 0, reported),
-        ["above_bound contaminated", "above_bound"]
+        ["above_bound contaminated", "above_bound contaminated"],
+        "later requests build on the same cache"
     );
     assert_eq!(flags(4, 16, 4, reported), ["", ""]);
     assert_eq!(flags(0, 11, 0, reported), ["", "off_step"]);
@@ -302,6 +307,15 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
         "after idle nothing may be left"
     );
 
+    records[1].flags = vec![Arc::from(IDLE_CUT)];
+    let found = play(&target, &records, &spans);
+    assert_eq!(
+        found[1].flags.join(" "),
+        "beyond_lifetime",
+        "a rest that was cut short is a wait"
+    );
+
+    records[1].flags.clear();
     records[1].scenario_ms = records[0].scenario_ms + 299_000;
     let found = play(&target, &records, &spans);
     assert_eq!(pair(&found[1]).1, Some(12));
@@ -479,4 +493,147 @@ fn a_retry_keeps_the_break_of_its_request() {
     let found = play(&target("blocks:4"), &records, &store(&said));
     assert!(found[1].broke.is_some());
     assert_eq!(found[2].broke, found[1].broke);
+}
+
+#[test]
+fn what_was_set_aside_is_in_the_cache_and_has_no_bound_of_its_own() {
+    let said = conversation()[0].clone();
+    let mut primed = sent(&said, 1);
+    primed.flags.push(Arc::from("warm_up"));
+    let mut measured = sent(&said, 2);
+    measured.turn = 1;
+    let alone = play(
+        &target("blocks:4"),
+        &[measured.clone()],
+        &store(&[said.clone()]),
+    );
+    assert_eq!(alone[0].bound, Some(Tokens(0)));
+    let records = [primed, measured];
+    let found = play(&target("blocks:4"), &records, &store(&[said]));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].bound > Some(Tokens(0)), "{:?}", found[0].bound);
+}
+
+#[test]
+fn nothing_outlives_the_epoch_of_its_cache() {
+    let said = conversation()[0].clone();
+    let (first, mut second) = (sent(&said, 1), sent(&said, 2));
+    let bound = |records: &[RequestRecord]| {
+        let found = play(&target("blocks:4"), records, &store(&[said.clone()]));
+        (found[1].bound, found[1].eligible)
+    };
+    assert!(bound(&[first.clone(), second.clone()]).0 > Some(Tokens(0)));
+    second.epoch = 1;
+    let nothing = Some(Tokens(0));
+    assert_eq!(bound(&[first, second]), (nothing, nothing));
+}
+
+#[test]
+fn a_prompt_that_is_not_known_hides_nothing_where_it_was_refused() {
+    let said = conversation()[0].clone();
+    let (mut first, second) = (sent(&said, 1), sent(&said, 2));
+    first.prompt[0].spans[0].sha256 = Text::from("not kept").digest();
+    let bound = |records: &[RequestRecord]| {
+        play(&target("blocks:4"), records, &store(&[said.clone()]))[1].bound
+    };
+    assert_eq!(bound(&[first.clone(), second.clone()]), None);
+    first.outcome = Outcome::Http429;
+    assert_eq!(bound(&[first, second]), Some(Tokens(0)));
+}
+
+/// A record whose server counted so many tokens, read and wrote so many.
+fn counted(said: &[Said], turn: u32, counts: (u64, u64, u64)) -> RequestRecord {
+    let mut record = sent(said, turn);
+    record.nonce = Arc::from("1 2 3 4 5 6 7 8");
+    let (total, read, write) = counts;
+    record.usage.total = Some(Tokens(total));
+    record.usage.read = Some(Tokens(read));
+    record.usage.write = Some(Tokens(write));
+    record
+}
+
+#[test]
+fn without_tokens_the_servers_own_counts_bound_a_chat_that_goes_on() {
+    let said = conversation();
+    let mut changed = said[1].clone();
+    changed[0].1 = vec![("agent", "abXd")];
+    let all = [said[0].clone(), said[1].clone(), changed.clone()];
+    let spans = store(&all);
+    let records = [
+        counted(&said[0], 1, (12_000, 0, 11_900)),
+        counted(&said[1], 2, (15_000, 11_900, 3_000)),
+        counted(&changed, 3, (15_000, 0, 14_900)),
+        counted(&changed, 4, (15_000, 14_900, 0)),
+    ];
+    // model, lifetime, bounds of the four
+    let cases = [
+        (
+            "message-ends",
+            None,
+            [Some(0), Some(12_000), None, Some(15_000)],
+        ),
+        (
+            "breakpoints",
+            None,
+            [Some(0), Some(11_900), None, Some(14_900)],
+        ),
+        (
+            "steps:128,min=1024",
+            None,
+            [Some(0), Some(11_904), None, Some(14_976)],
+        ),
+        (
+            "message-ends,min=20000",
+            None,
+            [Some(0), Some(0), None, Some(0)],
+        ),
+        // Engines that keep what they generate can read more than the prompt before.
+        ("blocks:16", None, [None; 4]),
+    ];
+    for (model, lifetime_ms, expected) in cases {
+        let target = TargetFacts {
+            lifetime_ms,
+            ..target(model)
+        };
+        let inputs = Inputs {
+            target: &target,
+            records: &records,
+            spans: &spans,
+            encoder: None,
+        };
+        let found = bounds(&inputs).expect("a known model");
+        let bounds: Vec<_> = found.iter().map(|bound| pair(bound).1).collect();
+        assert_eq!(bounds, expected, "{model}");
+        let made_by = found[1].tokenizer.as_deref();
+        assert_eq!(made_by, expected[1].map(|_| "reported counts"), "{model}");
+    }
+}
+
+#[test]
+fn a_count_that_is_not_there_bounds_nothing() {
+    let said = conversation();
+    let mut records = [
+        counted(&said[0], 1, (12_000, 0, 0)),
+        counted(&said[1], 2, (15_000, 12_000, 0)),
+    ];
+    let target = TargetFacts {
+        lifetime_ms: Some(300_000),
+        ..target("message-ends")
+    };
+    let spans = store(&said);
+    let bound = |records: &[RequestRecord]| {
+        let inputs = Inputs {
+            target: &target,
+            records,
+            spans: &spans,
+            encoder: None,
+        };
+        pair(&bounds(&inputs).expect("a known model")[1]).1
+    };
+    assert_eq!(bound(&records), Some(12_000));
+    records[1].scenario_ms = records[0].scenario_ms + 300_001;
+    assert_eq!(bound(&records), Some(0), "it has expired");
+    records[1].scenario_ms = records[0].scenario_ms;
+    records[0].usage.origin = UsageOrigin::Absent;
+    assert_eq!(bound(&records), None);
 }

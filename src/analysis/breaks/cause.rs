@@ -140,7 +140,7 @@ fn carried(origin: &str) -> bool {
 }
 
 /// Whether `origin` is part of the conversation itself.
-fn spoken(origin: &str) -> bool {
+pub(in crate::analysis) fn spoken(origin: &str) -> bool {
     matches!(layer(origin), Some("L4" | "L5")) || SPOKEN.contains(&source(origin))
 }
 
@@ -152,7 +152,7 @@ fn layer(origin: &str) -> Option<&str> {
 }
 
 /// The source without its layer.
-fn source(origin: &str) -> &str {
+pub(in crate::analysis) fn source(origin: &str) -> &str {
     match layer(origin) {
         Some(layer) => origin.get(layer.len() + 1..).unwrap_or(origin),
         None => origin,

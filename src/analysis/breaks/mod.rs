@@ -17,6 +17,7 @@ mod place;
 mod tree;
 
 pub use cause::cause;
+pub(super) use cause::{source, spoken};
 
 use crate::chat::Origin;
 use crate::record::{RequestRecord, SpanStore};

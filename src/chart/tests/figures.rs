@@ -286,7 +286,13 @@ pub(super) fn map_figures() -> Vec<(&'static str, Figure)> {
 }
 
 pub(super) fn figures() -> Vec<(String, Figure)> {
-    let all = [group_figures(), turn_figures(), map_figures()].concat();
+    let all = [
+        group_figures(),
+        turn_figures(),
+        map_figures(),
+        super::more_figures::more_figures(),
+    ]
+    .concat();
     all.into_iter()
         .map(|(case, figure)| (format!("{}-{case}", figure.chart().name), figure))
         .collect()

@@ -6,8 +6,9 @@ use crate::analysis::stats::quantile;
 use crate::cli::exit::{Exit, Failure};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Shipped};
+use crate::load::limits::{Budget, Gate, Quotas, Tariff};
 use crate::load::{
-    Beginning, Cell, Isolate, Limits, Measured, Runner, RunnerSetup, Target, Writer,
+    Cell, Isolate, Limits, Measured, Opening, Runner, RunnerSetup, StartState, Target, Writer,
 };
 use crate::provider;
 use crate::record::{CalibrationLevel, Ceiling, Ending, Manifest, Outcome, RunWriter};
@@ -196,11 +197,20 @@ async fn drive(
             max_tokens: load.max_tokens,
             retries: 0,
             longest_wait: Duration::ZERO,
+            longest_idle: None,
         },
+        gate: Arc::new(Gate::new(
+            Quotas::default(),
+            Arc::new(Budget::new(None)),
+            Tariff::free(),
+            Duration::ZERO,
+        )),
+        think: None,
+        seed: 1,
         records: writer.sender(),
         idle: Arc::new(|span| Box::pin(tokio::time::sleep(span))),
         stop: stop.clone(),
-        begin: Beginning::default(),
+        begin: StartState::default(),
     }));
     let cell = Arc::new(cell(server, load.streams)?);
     let repeats = Arc::new(AtomicU32::new(1));
@@ -287,7 +297,8 @@ fn cell(server: &Server, streams: usize) -> Result<Cell, Failure> {
         scenario,
         units: 1,
         repeats: u32::MAX,
-        sessions: 1,
+        until: None,
+        opening: Opening::sessions(1),
     })
 }
 

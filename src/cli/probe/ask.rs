@@ -145,7 +145,8 @@ impl Seen {
         error: Option<String>,
         answer: &Answer,
     ) -> Self {
-        let usage: Option<&Usage> = answer.usage.as_ref();
+        let usage = answer.counted();
+        let usage: Option<&Usage> = usage.as_ref();
         let raw = usage.and_then(|usage| usage.raw.clone());
         let said = raw.as_ref().and_then(said);
         Self {
@@ -194,15 +195,16 @@ pub(super) struct Prober<'a> {
 impl Prober<'_> {
     /// Sends a chat as a stream; waits where the server asks for it.
     pub(super) async fn stream(&mut self, what: &str, chat: Chat) -> Seen {
-        let (text, headers) = self.request(chat, true);
+        let streamed = self.target.dialect.streams();
+        let (text, headers) = self.request(chat, streamed);
         let mut tries = 0;
         let exchange = loop {
             let outgoing = Outgoing {
-                url: self.target.endpoint(true),
+                url: self.target.endpoint(streamed),
                 headers: headers.clone(),
                 body: bytes::Bytes::from(text.clone()),
                 dialect: self.target.dialect,
-                stream: true,
+                stream: streamed,
                 due: self.client.now(),
             };
             let exchange = self.client.send(outgoing, &CancellationToken::new()).await;

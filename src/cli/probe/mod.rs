@@ -15,6 +15,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::target::{Aim, no_client, variable};
 use super::targets;
+use crate::cache::Model;
 use crate::conversation::Nonce;
 use crate::load::{Engine, Target};
 use crate::record::{PublicUrl, WallTime};
@@ -22,7 +23,7 @@ use crate::transport::{Client, Settings};
 use ask::{Prober, Seen};
 use infer::Findings;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use steps::Observed;
 use tokio::time::Instant;
 
@@ -88,9 +89,9 @@ impl Arguments {
     }
 }
 
-/// All that a probe found; `--out` stores it.
+/// All that a probe found; `--out` stores it, and `run --probe` beside its records.
 #[derive(Serialize)]
-struct Probed {
+pub(in crate::cli) struct Probed {
     version: u32,
     date: String,
     url: PublicUrl,
@@ -126,58 +127,122 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 async fn probe(arguments: &Arguments) -> Result<Exit, Failure> {
     let nonce = super::run::nonce(arguments.nonce.as_deref())?;
     let (target, client) = found(&arguments.aim(&arguments.target)).await?;
-    let mut prober = Prober {
-        client: &client,
-        target: &target,
-        nonce,
-        seen: Vec::new(),
-    };
-    output::tell(&format!("probing {} …", target.name));
     let tokens = usize::try_from(arguments.tokens).unwrap_or(usize::MAX);
-    let observed = steps::all(&mut prober, tokens).await;
-    let requests = prober.seen;
-    if let Some(failed) = requests.first().filter(|first| !first.ok()) {
-        return Err(refused(&target, failed));
+    let mut probed = Probed::of(&target, &client, nonce, tokens).await?;
+    if let Some(url) = &arguments.direct {
+        let direct = compared(arguments, url, nonce, tokens, &probed.observed).await?;
+        probed.direct = Some(direct);
     }
-    let marked = target.wire.markers != crate::chat::MarkerRule::None;
-    let mut findings = infer::findings(&observed, marked);
-    if target.engine == Engine::LlamaCpp
-        && findings.cache_model.is_some()
-        && let Some(stated) = &target.cache
-    {
-        // The number of its slots is asked of the server and cannot be seen in counts.
-        findings.cache_model = Some(stated.to_string());
-    }
-    let template = template::traps(&target, &client).await;
-    let direct = match &arguments.direct {
-        Some(url) => Some(compared(arguments, url, nonce, tokens, &observed).await?),
-        None => None,
-    };
-    let url = PublicUrl::new(&target.url);
-    let probed = Probed {
-        version: 1,
-        date: WallTime::now().date(),
-        url: url.clone(),
-        model: target.model.to_string(),
-        dialect: target.dialect.name(),
-        nonce: nonce.to_string(),
-        findings,
-        template,
-        direct,
-        observed,
-        requests,
-    };
-    let shown = show::report(&target, &probed, url.as_str());
-    let entry = show::entry(&target, &probed, url.as_str(), &probed.date);
+    let url = probed.url.as_str();
+    let shown = show::report(&target, &probed, url);
+    let entry = show::entry(&target, &probed, url, &probed.date);
     output::data(&format!("{shown}\nfor targets.yaml:\n\n{entry}"))?;
     if let Some(path) = &arguments.out {
-        let json = serde_json::to_string_pretty(&probed).unwrap_or_default();
+        probed.write(path)?;
+    }
+    Ok(Exit::Done)
+}
+
+impl Probed {
+    /// Probes `target` with a first prompt of about so many tokens.
+    ///
+    /// # Errors
+    ///
+    /// The first request was not answered.
+    pub(in crate::cli) async fn of(
+        target: &Target,
+        client: &Client,
+        nonce: Nonce,
+        tokens: usize,
+    ) -> Result<Self, Failure> {
+        let mut prober = Prober {
+            client,
+            target,
+            nonce,
+            seen: Vec::new(),
+        };
+        output::tell(&format!("probing {} …", target.name));
+        let observed = steps::all(&mut prober, tokens).await;
+        let requests = prober.seen;
+        if let Some(failed) = requests.first().filter(|first| !first.ok()) {
+            return Err(refused(target, failed));
+        }
+        let marked = target.wire.markers != crate::chat::MarkerRule::None;
+        let mut findings = infer::findings(&observed, marked);
+        if let Some(found) = &findings.cache_model
+            && let Some(stated) = stated(target, found)
+        {
+            findings.cache_model = Some(stated);
+        }
+        Ok(Self {
+            version: 1,
+            date: WallTime::now().date(),
+            url: PublicUrl::new(&target.url),
+            model: target.model.to_string(),
+            dialect: target.dialect.name(),
+            nonce: nonce.to_string(),
+            findings,
+            template: template::traps(target, client).await,
+            direct: None,
+            observed,
+            requests,
+        })
+    }
+
+    /// Stores it.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub(in crate::cli) fn write(&self, path: &Path) -> Result<(), Failure> {
+        let json = serde_json::to_string_pretty(self).unwrap_or_default();
         std::fs::write(path, json + "\n").map_err(|error| {
             let message = format!("cannot write `{}`: {error}", path.display());
             Failure::new(Exit::NotWritten, message, None)
-        })?;
+        })
     }
-    Ok(Exit::Done)
+
+    /// Tells in a few lines what was found, and fills in what was open: the cache
+    /// model, whether a count left out is a 0, and that counts are of no use.
+    pub(in crate::cli) fn complete(&self, target: &mut Target) {
+        if let Some(model) = &self.findings.cache_model
+            && target.cache.is_none()
+        {
+            target.cache = model.parse().ok();
+        }
+        if let Some(evidence) = show::evidence(&self.findings, &self.date) {
+            target
+                .absent_is_zero
+                .get_or_insert_with(|| evidence.as_str().into());
+        }
+        if let Some(why) = show::distrust(&self.findings, &self.date) {
+            target.unreliable.get_or_insert_with(|| why.as_str().into());
+        }
+        let notes = self.template.iter().flatten().cloned();
+        for note in notes.chain(show::advice(target, &self.findings)) {
+            output::tell(&format!("{}: {note}", target.name));
+        }
+    }
+}
+
+/// What the server itself states of its cache, where that goes further than what was
+/// `found` and does not contradict it: its number of blocks or of slots cannot be
+/// seen in counts.
+fn stated(target: &Target, found: &str) -> Option<String> {
+    let stated = target.cache.as_ref()?;
+    let agrees = match (stated, found.parse::<Model>()) {
+        (Model::Slots { .. }, _) => target.engine == Engine::LlamaCpp,
+        (
+            Model::Blocks { size, drop, .. },
+            Ok(Model::Blocks {
+                size: seen,
+                drop: lost,
+                ..
+            }),
+        ) => (*size, *drop) == (seen, lost),
+        _ => false,
+    };
+    agrees.then(|| stated.to_string())
 }
 
 /// The target, and a client that reaches it.

@@ -189,24 +189,31 @@ pub(super) fn entry(target: &Target, probed: &Probed, url: &str, date: &str) -> 
     if let Some(model) = &found.cache_model {
         line("cache_model", text(model));
     }
-    if found.counts == Counts::LeftOutWhenZero
-        && let Some(repeat) = found.repeat
-    {
+    if let Some(evidence) = evidence(found, date) {
         line("absent_means_zero", "true".to_owned());
-        line(
-            "evidence",
-            text(&format!(
-                "probe of {date}: the repeat of a prompt had a count of {}, the first sending none",
-                repeat.read
-            )),
-        );
+        line("evidence", text(&evidence));
     }
-    if found.convention == Some(Convention::Contradictory) || found.answer_cache.is_some() {
-        let why = match &found.answer_cache {
-            Some(what) => format!("probe of {date}: answers from a cache ({what})"),
-            None => format!("probe of {date}: a prompt and its repeat have other totals"),
-        };
+    if let Some(why) = distrust(found, date) {
         line("unreliable", text(&why));
     }
     out
+}
+
+/// What shows that a count left out is a 0; `None` where nothing does.
+pub(super) fn evidence(found: &Findings, date: &str) -> Option<String> {
+    let read = found.repeat.filter(|repeat| repeat.read > 0)?.read;
+    (found.counts == Counts::LeftOutWhenZero).then(|| {
+        format!(
+            "probe of {date}: the repeat of a prompt had a count of {read}, the first sending none"
+        )
+    })
+}
+
+/// Why no count can be believed; `None` where nothing speaks against them.
+pub(super) fn distrust(found: &Findings, date: &str) -> Option<String> {
+    if let Some(what) = &found.answer_cache {
+        return Some(format!("probe of {date}: answers from a cache ({what})"));
+    }
+    (found.convention == Some(Convention::Contradictory))
+        .then(|| format!("probe of {date}: a prompt and its repeat have other totals"))
 }

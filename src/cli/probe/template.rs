@@ -42,7 +42,7 @@ async fn rendered(target: &Target, client: &Client, messages: &[Value]) -> Optio
         reply.json()
     };
     match target.engine {
-        Engine::LlamaCpp => {
+        Engine::LlamaCpp | Engine::Embedded => {
             let body = json!({"messages": messages});
             Some(
                 post("/apply-template", body)
@@ -65,7 +65,7 @@ async fn rendered(target: &Target, client: &Client, messages: &[Value]) -> Optio
                     .to_owned(),
             )
         }
-        Engine::Embedded | Engine::Other => None,
+        Engine::Other => None,
     }
 }
 

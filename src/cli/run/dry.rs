@@ -1,11 +1,16 @@
-//! What a run would send and what may be expected of it, with nothing sent.
+//! What a run would send and what may be expected of it, with nothing sent; and the
+//! questions that this answers before a run: does it stay within what its plan allows,
+//! and may it spend that much?
 //!
 //! Every conversation is taken to begin on a cold cache and to run alone. So the
 //! achievable share holds for `--isolate conversation`; where conversations share
 //! a cache it can be more, and where a cache is too small for all of them, less.
 
-use super::Arguments;
+mod spending;
+mod width;
+
 use super::plan::{EMBEDDED, Planned};
+use super::{Arguments, progress};
 use crate::analysis::cost::{bill, bill_uncached};
 use crate::cache::Model;
 use crate::chat::{Family, Usage, UsageOrigin};
@@ -14,14 +19,17 @@ use crate::cli::predicted::{self, Predicted, predicted};
 use crate::cli::requests::Form;
 use crate::cli::target::{Aim, parse_model};
 use crate::cli::{output, prices, targets, tokens};
-use crate::load::Target;
+use crate::load::{Beginning, MOST_CONVERSATIONS, Opening, Target};
 use crate::record::{Price, PublicUrl, WallTime};
+use crate::scenario::pace::Think;
 use crate::server::Speed;
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Money, Share, Tokens, grouped};
 use comfy_table::{CellAlignment, Table, presets};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Cache model of a target that states none.
 const UNSTATED: &str = "blocks:16";
@@ -31,9 +39,12 @@ struct Row {
     scenario: Arc<str>,
     configuration: String,
     target: String,
-    sessions: usize,
-    conversations: u64,
+    load: Arc<str>,
+    /// `None`: as many as the target gets through in the time given, which nobody knows.
+    conversations: Option<u64>,
     estimate: Estimate,
+    /// Whether a provider is paid for it.
+    hosted: bool,
 }
 
 /// What conversations would send, and get.
@@ -44,7 +55,9 @@ struct Estimate {
     output: Tokens,
     /// Of the requests that the cache model says something of.
     achievable: Share,
-    /// One after the other, where the speed is known.
+    /// At least this long, by schedule and limits.
+    at_least: Duration,
+    /// About this long, where the target's speed is known.
     time: Option<Duration>,
     /// With nothing read and everything written, where prices are known.
     cost: Option<Money>,
@@ -62,31 +75,70 @@ struct Assumed {
 /// Prints the plan of the run.
 pub(super) fn run(given: &Arguments, planned: &Planned) -> Result<Exit, Failure> {
     let rows = rows(given, planned)?;
-    output::data(&shown(&rows, planned))?;
+    let repeats = width::repeats(given, &rows)?;
+    output::data(&shown(&rows, repeats.as_deref(), planned))?;
+    for warning in warnings(planned) {
+        output::warn(&warning);
+    }
     for over in over(&rows, planned) {
         output::warn(&format!("the run would not begin: {over}"));
+    }
+    if let Some(early) = early(&rows, planned) {
+        output::warn(&early);
     }
     Ok(Exit::Done)
 }
 
-/// Refuses a run that would need more than its plan allows.
-pub(super) fn within_limits(given: &Arguments, planned: &Planned) -> Result<(), Failure> {
-    let Some(plan) = &planned.plan else {
-        return Ok(());
-    };
-    if plan.limits == crate::scenario::plan::Limits::default() {
-        return Ok(());
-    }
-    match over(&rows(given, planned)?, planned).first() {
-        None => Ok(()),
-        Some(over) => Err(Failure::wrong(
-            over,
-            "`--dry-run` shows what is needed; run less, or raise the limit in the plan",
-        )),
-    }
+fn warnings(planned: &Planned) -> BTreeSet<String> {
+    let scenarios = planned.scenarios.iter();
+    scenarios
+        .flat_map(|scenario| planned.load.warnings(&planned.beginnings(scenario)))
+        .collect()
 }
 
-/// Limits that are exceeded, or that cannot be kept because the price is not known.
+/// Asks what has to be asked before a run. Returns the achievable shares of its cells, in
+/// their order, where these were computed: for somebody who looks on, or because of a limit.
+///
+/// # Errors
+///
+/// A run that needs more than its plan allows, and one that may spend more than is
+/// spent without asking.
+pub(super) async fn before(
+    given: &Arguments,
+    planned: &Planned,
+    stop: &CancellationToken,
+) -> Result<Vec<Share>, Failure> {
+    for warning in warnings(planned) {
+        output::warn(&warning);
+    }
+    let plan = planned.plan.as_ref();
+    let limited = plan.is_some_and(|plan| plan.limits != crate::scenario::plan::Limits::default());
+    let mut hosted = false;
+    for target in &planned.targets {
+        hosted |= Assumed::of(target, given, planned)?.hosted();
+    }
+    // With live replies the prompts are not known before.
+    let watched = progress::is_watched(given.quiet) && !planned.live();
+    if !limited && !hosted && !watched {
+        return Ok(Vec::new());
+    }
+    let rows = rows(given, planned)?;
+    if let Some(over) = over(&rows, planned).first() {
+        return Err(Failure::wrong(
+            over,
+            "`--dry-run` shows what is needed; run less, or raise the limit in the plan",
+        ));
+    }
+    if hosted && !given.yes {
+        spending::ask(&rows, given, planned, stop).await?;
+    }
+    if planned.live() {
+        return Ok(Vec::new());
+    }
+    Ok(rows.iter().map(|row| row.estimate.achievable).collect())
+}
+
+/// Limits of the plan that are exceeded.
 fn over(rows: &[Row], planned: &Planned) -> Vec<String> {
     let limits = planned.plan.as_ref().map(|plan| plan.limits);
     let limits = limits.unwrap_or_default();
@@ -100,20 +152,29 @@ fn over(rows: &[Row], planned: &Planned) -> Vec<String> {
         let needed = whole.total;
         over.push(format!("{needed} prompt tokens, and the limit is {limit}"));
     }
-    match (limits.cost, whole.cost) {
-        (Some(limit), Some(cost)) if cost > limit => over.push(format!(
-            "up to {} USD, and the limit is {}",
-            cost.decimal(),
-            limit.decimal()
-        )),
-        (Some(_), None) => {
-            over.push(
-                "the plan limits the cost, and the price of a target is not known".to_owned(),
-            );
-        }
-        _ => {}
+    if planned.load.max_usd.is_some() && whole.cost.is_none() && rows.iter().any(Row::unpriced) {
+        over.push("its cost is limited, and the price of a target is not known".to_owned());
     }
     over
+}
+
+/// What to say of a run that may reach its limit of money.
+fn early(rows: &[Row], planned: &Planned) -> Option<String> {
+    let (limit, cost) = (planned.load.max_usd?, whole(rows).cost?);
+    (cost > limit).then(|| {
+        format!(
+            "the run may cost up to {} USD with nothing read from a cache, and ends before it has \
+             cost more than {}",
+            cost.decimal(),
+            limit.decimal()
+        )
+    })
+}
+
+impl Row {
+    fn unpriced(&self) -> bool {
+        self.conversations.is_some() && self.estimate.cost.is_none()
+    }
 }
 
 fn whole(rows: &[Row]) -> Estimate {
@@ -128,16 +189,17 @@ fn whole(rows: &[Row]) -> Estimate {
             total,
             output,
             achievable,
+            at_least,
             time,
             cost,
         } = &row.estimate;
-        let sessions = u32::try_from(row.sessions.max(1)).unwrap_or(u32::MAX);
         Estimate {
             requests: sum.requests + requests,
             total: sum.total + *total,
             output: sum.output + *output,
             achievable: sum.achievable + *achievable,
-            time: sum.time.zip(*time).map(|(a, b)| a + b / sessions),
+            at_least: sum.at_least + *at_least,
+            time: sum.time.zip(*time).map(|(a, b)| a + b),
             cost: sum.cost.zip(*cost).map(|(a, b)| a + b),
         }
     })
@@ -150,7 +212,7 @@ fn rows(given: &Arguments, planned: &Planned) -> Result<Vec<Row>, Failure> {
     };
     let mut rows = Vec::new();
     for (scenario, (configurations, resources)) in planned.scenarios.iter().zip(&planned.chosen) {
-        let conversations = u64::from(planned.repeats(scenario));
+        let beginnings = planned.beginnings(scenario);
         for configuration in configurations {
             for target in &planned.targets {
                 let assumed = Assumed::of(target, given, planned)?;
@@ -164,15 +226,20 @@ fn rows(given: &Arguments, planned: &Planned) -> Result<Vec<Row>, Failure> {
                 let resources = Arc::clone(resources);
                 let (requests, _) =
                     predicted(scenario, configuration, resources, &assumed.form, &model)?;
-                let one = estimate(&requests, &assumed);
-                for &sessions in &planned.sessions {
+                let one = One {
+                    estimate: estimate(&requests, &assumed),
+                    turns: requests.last().map_or(0, |last| last.record.turn),
+                };
+                for (level, begin) in planned.load.levels.iter().zip(&beginnings) {
+                    let (conversations, estimate) = one.at(begin, planned);
                     rows.push(Row {
                         scenario: Arc::clone(&scenario.name),
                         configuration: configuration.name.clone(),
                         target: PublicUrl::new(target).as_str().to_owned(),
-                        sessions,
+                        load: planned.load.label(level),
                         conversations,
-                        estimate: one.times(conversations),
+                        estimate,
+                        hosted: assumed.hosted(),
                     });
                 }
             }
@@ -181,7 +248,91 @@ fn rows(given: &Arguments, planned: &Planned) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
+/// What one conversation needs.
+struct One {
+    estimate: Estimate,
+    turns: u32,
+}
+
+impl One {
+    /// What a cell needs whose conversations begin so. How many there are is not known
+    /// where as many run as fit and nobody knows how fast the target is.
+    fn at(&self, begin: &Beginning, planned: &Planned) -> (Option<u64>, Estimate) {
+        let thought = planned.load.think.map(Think::mean).unwrap_or_default();
+        let thought = thought.saturating_mul(self.turns.saturating_sub(1));
+        let time = self.estimate.time.map(|time| time + thought);
+        let ceiling = u64::from(begin.conversations);
+        let (conversations, at_least, about) = match &begin.opening {
+            Opening::Open(times) => {
+                let last = times.last().copied().unwrap_or_default();
+                (Some(ceiling), last + thought, time.map(|time| last + time))
+            }
+            Opening::Closed(changes) => {
+                let most = changes.iter().map(|(_, sessions)| *sessions).max();
+                closed(ceiling, most.unwrap_or(1), begin.until, time, thought)
+            }
+        };
+        let mut whole = match conversations {
+            Some(conversations) => self.estimate.times(conversations),
+            None => Estimate {
+                cost: None,
+                ..Estimate::default()
+            },
+        };
+        let minutes = planned.load.quotas.requests_per_minute.map(|a_minute| {
+            // The first minute's requests may all begin at once.
+            let minutes = whole.requests.saturating_sub(1) / a_minute.max(1);
+            Duration::from_mins(minutes)
+        });
+        whole.at_least = at_least.max(minutes.unwrap_or_default());
+        whole.time = about.map(|about| about.max(whole.at_least));
+        if conversations.is_none() {
+            whole.achievable = self.estimate.achievable;
+        }
+        (conversations, whole)
+    }
+}
+
+/// Conversations of a closed level, how long they take at least, and about how long.
+fn closed(
+    ceiling: u64,
+    sessions: usize,
+    until: Option<Duration>,
+    time: Option<Duration>,
+    thought: Duration,
+) -> (Option<u64>, Duration, Option<Duration>) {
+    let sessions = sessions.max(1) as u64;
+    let rounds = |conversations: u64| u32::try_from(conversations.div_ceil(sessions));
+    let Some(until) = until else {
+        let rounds = rounds(ceiling).unwrap_or(u32::MAX);
+        let time = time.map(|time| time.saturating_mul(rounds));
+        return (Some(ceiling), thought.saturating_mul(rounds), time);
+    };
+    let Some(time) = time.filter(|time| !time.is_zero()) else {
+        let known = (ceiling < u64::from(MOST_CONVERSATIONS)).then_some(ceiling);
+        return (known, Duration::ZERO, None);
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative; what is too large becomes the largest"
+    )]
+    let begun = (until.as_secs_f64() / time.as_secs_f64()).ceil() as u64;
+    let conversations = begun.saturating_mul(sessions).min(ceiling);
+    let rounds = rounds(conversations).unwrap_or(u32::MAX);
+    (
+        Some(conversations),
+        Duration::ZERO,
+        Some(time.saturating_mul(rounds)),
+    )
+}
+
 impl Assumed {
+    /// Whether a provider is paid by the token.
+    fn hosted(&self) -> bool {
+        self.price.is_some() && self.speed.is_none()
+    }
+
     fn of(target: &str, given: &Arguments, planned: &Planned) -> Result<Self, Failure> {
         let form = |aim: &Aim| Form {
             dialect: aim.dialect.clone(),
@@ -276,7 +427,7 @@ fn at(tokens: Tokens, per_second: f64) -> Duration {
 
 /// The most that a request may cost: nothing is read, and what is billed most for
 /// newly cached tokens is billed for all of them.
-fn dearest(price: &Price, prompt: Tokens, output: Tokens) -> Option<Money> {
+pub(super) fn dearest(price: &Price, prompt: Tokens, output: Tokens) -> Option<Money> {
     let usage = Usage {
         total: Some(prompt),
         read: Some(Tokens(0)),
@@ -312,52 +463,72 @@ impl Estimate {
                 part: times(self.achievable.part),
                 whole: times(self.achievable.whole),
             },
+            at_least: Duration::ZERO,
             time: self.time.map(|time| time.saturating_mul(n)),
             cost: self.cost.map(|cost| cost * Tokens(conversations)),
         }
     }
 }
 
-fn shown(rows: &[Row], planned: &Planned) -> String {
+fn shown(rows: &[Row], repeats: Option<&[String]>, planned: &Planned) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header([
+    let mut header = vec![
         "SCENARIO",
         "CONFIGURATION",
         "TARGET",
-        "SESSIONS",
+        "LOAD",
         "CONVERSATIONS",
         "REQUESTS",
         "PROMPT TOKENS",
         "ACHIEVABLE",
-    ]);
-    for row in rows {
-        table.add_row([
+    ];
+    header.extend(repeats.map(|_| "NEEDED"));
+    table.set_header(header);
+    for (at, row) in rows.iter().enumerate() {
+        let known = |text: String| match row.conversations {
+            Some(_) => text,
+            None => "?".to_owned(),
+        };
+        let mut cells = vec![
             row.scenario.to_string(),
             row.configuration.clone(),
             row.target.clone(),
-            row.sessions.to_string(),
-            row.conversations.to_string(),
-            grouped(row.estimate.requests),
-            row.estimate.total.to_string(),
+            row.load.to_string(),
+            known(row.conversations.unwrap_or_default().to_string()),
+            known(grouped(row.estimate.requests)),
+            known(row.estimate.total.to_string()),
             row.estimate.achievable.to_string(),
-        ]);
+        ];
+        cells.extend(repeats.and_then(|repeats| repeats.get(at)).cloned());
+        table.add_row(cells);
     }
-    for column in table.column_iter_mut().skip(3) {
+    for column in table.column_iter_mut().skip(4) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let whole = whole(rows);
+    let needed = repeats.map(|_| width::EXPLAINED).unwrap_or_default();
     format!(
-        "{}\n\nNothing was sent. {} cells, {} requests, {} prompt tokens, at most {} output \
-         tokens.\n{}\n{}\n",
+        "{}\n\nNothing was sent. {} cells, {}{} requests, {} prompt tokens, at most {} output \
+         tokens.\n{}\n{needed}{}\n",
         table.trim_fmt(),
         rows.len(),
+        if is_open_ended(rows) {
+            "more than "
+        } else {
+            ""
+        },
         grouped(whole.requests),
         whole.total,
         whole.output,
         assumptions(planned),
-        bounds(&whole),
+        bounds(&whole, rows, planned),
     )
+}
+
+/// Whether as many conversations run in a cell as the target gets through.
+fn is_open_ended(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.conversations.is_none())
 }
 
 fn assumptions(planned: &Planned) -> String {
@@ -371,18 +542,28 @@ fn assumptions(planned: &Planned) -> String {
     )
 }
 
-fn bounds(whole: &Estimate) -> String {
+fn bounds(whole: &Estimate, rows: &[Row], planned: &Planned) -> String {
     let time = match whole.time {
         Some(time) => format!("about {:.1} s on the embedded server", time.as_secs_f64()),
+        None if whole.at_least > Duration::ZERO => format!(
+            "at least {:.1} s by schedule, think time and limits; the target's speed is not known",
+            whole.at_least.as_secs_f64()
+        ),
         None => "not known: the target's speed is not".to_owned(),
     };
-    let cost = match whole.cost {
-        Some(Money(0)) => "nothing".to_owned(),
-        Some(cost) => format!(
+    let cost = match (whole.cost, planned.load.max_usd) {
+        (Some(Money(0)), _) => "nothing".to_owned(),
+        (Some(cost), limit) if limit.is_none_or(|limit| cost <= limit) => format!(
             "at most {} USD, with nothing read from a cache and no request sent twice",
             cost.decimal()
         ),
-        None => "not known: name a model that has a price with --model".to_owned(),
+        (_, Some(limit)) => format!("at most {} USD, where the run ends", limit.decimal()),
+        (_, None) if is_open_ended(rows) => {
+            "not known: as many conversations run as the target gets through; bound it by \
+             --max-usd"
+                .to_owned()
+        }
+        (_, None) => "not known: name a model that has a price with --model".to_owned(),
     };
     format!("Time: {time}. Cost: {cost}.")
 }

@@ -3,6 +3,7 @@
 mod chosen;
 mod dry;
 mod finish;
+mod levels;
 mod plan;
 mod progress;
 mod resume;
@@ -18,14 +19,18 @@ use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::prices;
+use super::probe::Probed;
 use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use super::tokens;
+use crate::load::limits::Budget;
 use crate::load::{
-    Cell, CellEnd, Idle, Isolate, Order, Round, Runner, RunnerSetup, Target, WarmUp, Writer,
+    Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, Target, WarmUp, Writer,
 };
+use crate::record::load::write_load;
 use crate::record::{Ending, Invocation, Manifest, RunWriter, Shard, WallTime, WriteError};
+use crate::scenario::pace::Until;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
 pub(super) use plan::nonce;
@@ -59,13 +64,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
 
-    /// Conversations per scenario and configuration [default: 1]
+    /// Conversations per scenario and configuration [default: 1, or as many as begin in --duration]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
 
-    /// Conversations at once [default: 1]; several, separated by commas, are a load level each
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    sessions: Vec<usize>,
+    #[command(flatten)]
+    load: levels::LoadArguments,
 
     /// In which order cells and their conversations are run [default: given]
     #[arg(long, value_enum)]
@@ -76,7 +80,7 @@ pub(super) struct Arguments {
     isolate: Option<Isolate>,
 
     /// Output tokens asked for [default: 16, or 512 with live replies]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
 
     /// Tries after the first where a failure may pass [default: 2]
@@ -121,6 +125,15 @@ pub(super) struct Arguments {
     /// held it; auto: where that costs nothing [default: auto]
     #[arg(long, value_enum)]
     eviction_probe: Option<EvictionProbe>,
+    /// Probe each target first, store what was found as `probe.json`, and fill in what is not
+    /// known of it: its cache model, and whether a count that it leaves out is a 0
+    #[arg(long)]
+    probe: bool,
+
+    /// Rest at most this long on a real server where a scenario idles; the request behind a rest
+    /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
+    #[arg(long, value_name = "SECONDS")]
+    longest_idle: Option<u64>,
 
     /// Folder of the run [default: reports/DATE-SCENARIO]
     #[arg(long, value_name = "DIR")]
@@ -143,6 +156,23 @@ pub(super) struct Arguments {
     #[arg(long)]
     dry_run: bool,
 
+    /// With --dry-run: how many conversations make the interval of a cached share this wide,
+    /// in percentage points
+    #[arg(long, value_name = "POINTS", requires = "dry_run")]
+    width: Option<f64>,
+
+    /// With --width: a finished run of the same kind, whose spread is taken
+    #[arg(long, value_name = "RUN", requires = "width")]
+    pilot: Option<PathBuf>,
+
+    /// Do not ask before spending
+    #[arg(long)]
+    yes: bool,
+
+    /// Ask before a run that may cost more than this [default: 1]
+    #[arg(long, value_name = "USD")]
+    ask_above: Option<levels::Usd>,
+
     /// Say nothing while it runs
     #[arg(long, short)]
     quiet: bool,
@@ -155,10 +185,7 @@ pub(super) fn run(arguments: Arguments, raw: &[OsString]) -> Result<Exit, Failur
     let (arguments, begin) = match resume::start(arguments, raw)? {
         Start::Anew(arguments, invocation) => (arguments, Begin::Anew(invocation)),
         Start::Again(arguments, again) => (arguments, Begin::Again(again)),
-        Start::Finished(dir) => {
-            output::tell(&resume::nothing_left(&dir));
-            return Ok(Exit::Done);
-        }
+        Start::Finished(dir, no_report) => return resume::nothing_left(&dir, no_report),
     };
     let runtime = runtime()?;
     let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
@@ -247,7 +274,7 @@ async fn drive(
     if arguments.dry_run {
         return dry::run(&arguments, &planned);
     }
-    dry::within_limits(&arguments, &planned)?;
+    let outlook = dry::before(&arguments, &planned, &stop).await?;
     if let Some(path) = &arguments.aim.tokenizer {
         // One that cannot be used shows now, not when everything has been measured.
         tokens::local(path)?;
@@ -274,7 +301,7 @@ async fn drive(
     shard::narrow(&mut rounds, &cells, shard, &kept);
     let mut manifest = planned.manifest(&arguments, settings, &targets);
     if arguments.calibrate && again.is_none() {
-        let found = calibrate::Request::before_a_run(&planned.sessions);
+        let found = calibrate::Request::before_a_run(&planned.streams());
         let found = found.measure(&stop).await?;
         if !arguments.quiet {
             output::tell(calibrate::shown(&found).trim_end());
@@ -286,8 +313,15 @@ async fn drive(
     let resumed = again.is_some();
     let run = begin.open(&arguments, &planned, manifest, &kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
-    let conversations = rounds.iter().map(|round| round.repeats.len() as u64).sum();
-    let progress = Progress::new(conversations, arguments.quiet);
+    for (number, probed) in places
+        .iter()
+        .filter_map(|place| place.probed.as_ref())
+        .enumerate()
+    {
+        probed.write(&dir.join(probe_file(number)))?;
+    }
+    let budget = Arc::new(Budget::new(planned.load.max_usd));
+    let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     let told = Told::new(progress.clone());
     let hears = told.clone();
     let writer = Writer::start(
@@ -301,7 +335,10 @@ async fn drive(
             client: Arc::clone(&place.client),
             isolate: planned.isolate,
             nonce,
-            limits: planned.limits,
+            limits: place.limits(planned.limits),
+            gate: Arc::new(planned.gate(&place.target, &budget)),
+            think: planned.load.think,
+            seed: planned.seed,
             records: writer.sender(),
             idle: place.idle(),
             stop: stop.clone(),
@@ -324,10 +361,13 @@ async fn drive(
         progress: &progress,
         probe: planned.eviction_probe,
         isolate: planned.isolate,
+        sweep: planned.load.sweep.as_deref(),
+        levels: planned.load.levels.len(),
     };
     let ending = all.run(&mut watches).await;
     drop(runners);
     progress.clear();
+    write_load(&dir, &progress.loads()).map_err(not_written)?;
     let done = finish::Done {
         writer,
         manifest: &manifest,
@@ -343,6 +383,14 @@ async fn drive(
         place.close().await;
     }
     exit
+}
+
+/// Where the result of a probe is stored in the run's folder.
+fn probe_file(number: usize) -> String {
+    match number {
+        0 => "probe.json".to_owned(),
+        number => format!("probe-{}.json", number + 1),
+    }
 }
 
 /// How long an answer may be silent.
@@ -384,58 +432,106 @@ struct Rounds<'a> {
     progress: &'a Progress,
     probe: EvictionProbe,
     isolate: Isolate,
+    /// Rules of a sweep, where the levels are one.
+    sweep: Option<&'a [Until]>,
+    /// Cells that differ in their load level only stand side by side, so many of them.
+    levels: usize,
+}
+
+/// What has become of the cells so far.
+#[derive(Default)]
+struct Course {
+    /// Cells that go no further.
+    failed: BTreeSet<usize>,
+    /// Places that have answered, and those that refuse everything.
+    answered: BTreeSet<usize>,
+    hopeless: BTreeSet<usize>,
+    /// Sweeps that have ended.
+    swept: BTreeSet<usize>,
+    /// Why the first of the failed ones did.
+    failure: Option<String>,
 }
 
 impl Rounds<'_> {
     /// Runs the rounds one after the other. A cell that fails has no further rounds
     /// and does not stop the others, unless it was refused in a way that all of its
-    /// target would be.
+    /// target would be. A sweep has no further levels where one breaks a rule.
     async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
-        let (mut failed, mut answered, mut hopeless) =
-            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut failure = None;
+        let mut course = Course::default();
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, round) in self.order.iter().enumerate() {
+            last.insert(round.cell, number);
+        }
         for (number, round) in self.order.iter().enumerate() {
             let cell = &self.cells[round.cell];
             let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
             let Some(place) = self.places.iter().position(of_cell) else {
                 continue;
             };
-            if failed.contains(&round.cell) || hopeless.contains(&place) {
+            if course.failed.contains(&round.cell) || course.hopeless.contains(&place) {
+                self.progress
+                    .give_up(round.cell, "its target refuses everything");
                 continue;
             }
-            self.progress.begin(&cell.name());
+            if course.swept.contains(&(round.cell / self.levels)) {
+                self.progress
+                    .give_up(round.cell, "a lower level of its sweep broke a rule");
+                continue;
+            }
+            self.progress.begin(round.cell);
+            let last = last.get(&round.cell) == Some(&number);
             let mut ended = self.runners[place].run(cell, &round.repeats).await;
-            let later = &self.order[number + 1..];
-            let last = later.iter().all(|later| later.cell != round.cell);
             if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
                 ended = self.runners[place].probe(cell).await;
             }
             self.writer.flush().await;
             if self.progress.any_ok() {
-                answered.insert(place);
+                course.answered.insert(place);
             }
-            self.progress.end(round.repeats.len() as u64);
+            self.progress.end(last || ended.is_err());
             if let Some(watch) = watches.get_mut(&place) {
                 watch.mark(&cell.name()).await;
             }
             match ended {
-                Ok(()) => {
-                    if let Some(lost) = self.progress.lost() {
-                        output::warn(&ways_out::of_lost(&cell.name(), &lost));
-                    }
-                }
+                Ok(()) if last => self.cell_ended(round.cell, &mut course),
+                Ok(()) => {}
                 Err(CellEnd::Stopped) => return Ending::Interrupted,
                 Err(end) => {
                     output::warn(&ways_out::of_end(&cell.name(), &end));
-                    if matches!(end, CellEnd::Refused { .. }) && !answered.contains(&place) {
-                        hopeless.insert(place);
+                    self.progress.give_up(round.cell, &end.to_string());
+                    if let CellEnd::Limit(why) = end {
+                        return Ending::Limited(why);
                     }
-                    failure.get_or_insert(end.to_string());
-                    failed.insert(round.cell);
+                    if matches!(end, CellEnd::Refused { .. }) && !course.answered.contains(&place) {
+                        course.hopeless.insert(place);
+                    }
+                    course.failure.get_or_insert(end.to_string());
+                    course.failed.insert(round.cell);
                 }
             }
         }
-        failure.map_or(Ending::Complete, Ending::Failed)
+        match course.failure {
+            None => Ending::Complete,
+            Some(why) if course.answered.is_empty() => Ending::Failed(why),
+            Some(why) => Ending::Partial(why),
+        }
+    }
+
+    /// A cell has come to its end: what it lost is told, and whether its sweep goes on.
+    fn cell_ended(&self, number: usize, course: &mut Course) {
+        let name = self.cells[number].name();
+        if let Some(lost) = self.progress.lost() {
+            output::warn(&ways_out::of_lost(&name, &lost));
+        }
+        let broken = self
+            .sweep
+            .and_then(|rules| self.progress.tally().broken(rules));
+        if let Some((rule, found)) = broken {
+            course.swept.insert(number / self.levels);
+            output::tell(&format!(
+                "{name}: the sweep ends here: `{rule}`, and it was {found}"
+            ));
+        }
     }
 }
 
@@ -444,7 +540,11 @@ struct Place {
     target: Arc<Target>,
     client: Arc<Client>,
     server: Option<Arc<Handle>>,
+    probed: Option<Probed>,
 }
+
+/// Tokens of the first prompt of a target's probe.
+const PROBE_TOKENS: usize = 2_000;
 
 impl Place {
     /// All targets of the run, in the order given.
@@ -490,10 +590,19 @@ impl Place {
             }
             let stated = entry.as_ref().and_then(targets::Entry::prices);
             target.price = prices::of(&target, stated, &catalogue, &today)?;
+            let mut probed = None;
+            if given.probe {
+                // Of no conversation, so that none of them shares its beginning.
+                let probe_nonce = planned.nonce.of_unit(u64::MAX);
+                let found = Probed::of(&target, &client, probe_nonce, PROBE_TOKENS).await?;
+                found.complete(&mut target);
+                probed = Some(found);
+            }
             return Ok(Self {
                 target: Arc::new(target),
                 client: Arc::new(client),
                 server: None,
+                probed,
             });
         }
         let (profile, cache, lifetime) = planned.embedded(&given.aim)?;
@@ -514,14 +623,23 @@ impl Place {
         })?;
         let routes = ClientSettings::default().giving_up_after(patience);
         let client = Client::new(&routes, started).map_err(no_client)?;
-        let mut target = given.aim.embedded(&server.url(), cache, lifetime)?;
+        let mut target = given.aim.embedded(&server, cache, lifetime)?;
         target.salted &= profile.habit.knows_salt();
         target.price = prices::of(&target, None, &catalogue, &today)?;
         Ok(Self {
             target: Arc::new(target),
             client: Arc::new(client),
             server: Some(Arc::new(server)),
+            probed: None,
         })
+    }
+
+    /// Only what is waited for can be cut short.
+    fn limits(&self, limits: Limits) -> Limits {
+        Limits {
+            longest_idle: limits.longest_idle.filter(|_| self.server.is_none()),
+            ..limits
+        }
     }
 
     /// The embedded server's clock jumps; anything else is waited for.

@@ -1,19 +1,24 @@
 //! What a run will do, settled before anything is sent.
 
+use super::dry::dearest;
+use super::levels::Load;
 use super::state::{self, EvictionProbe};
 use super::{Arguments, shard};
+use crate::analysis::cost::bill;
 use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
 use crate::cli::target::{Aim, IsolateBy, parse_model};
 use crate::cli::tokens::Counter;
-use crate::cli::{output, planned, resources, serve};
+use crate::cli::{output, planned, resources, serve, targets as target_files};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
-use crate::load::{self, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
+use crate::load::limits::{Budget, Gate, Tariff};
+use crate::load::{self, Beginning, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts};
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
+use crate::scenario::pace::Level;
 use crate::scenario::plan::Plan;
 use crate::server::{PROFILES, Profile};
 use std::collections::BTreeSet;
@@ -38,9 +43,8 @@ pub(super) struct Planned {
     pub(super) targets: Vec<String>,
     /// Profile of the embedded server, where it is a target.
     profile: Option<&'static Profile>,
-    repeats: u32,
-    /// Load levels.
-    pub(super) sessions: Vec<usize>,
+    /// How conversations begin, and what holds them back.
+    pub(super) load: Load,
     pub(super) order: Order,
     pub(super) isolate: Isolate,
     pub(super) limits: Limits,
@@ -62,8 +66,8 @@ impl Planned {
         let usual = planned::usual(plan.as_ref());
         let names = settings.list("config", &given.configurations.names, usual)?;
         once("configuration", &names)?;
-        let chosen = chosen(given, &scenarios, &names)?;
         let targets = targets(given, settings)?;
+        let chosen = chosen(given, &scenarios, &names, &targets)?;
         let embedded = targets.iter().any(|target| target == EMBEDDED);
         let profile = if embedded {
             Some(profile(given, plan.as_ref(), settings)?)
@@ -72,26 +76,29 @@ impl Planned {
         };
         let live = any_live(&scenarios);
         let max_tokens = if live { 512 } else { 16 };
-        let repeats = settings.resolve("repeat", given.repeat, 1)?;
-        let sessions = settings.list("sessions", &given.sessions, vec![1])?;
-        at_least_one("repeat", &[repeats])?;
-        at_least_one("sessions", &sessions)?;
-        once("load level", &sessions)?;
+        let load = Load::new(&given.load, given.repeat, settings)?;
+        let order = settings.resolve("order", given.order, Order::default())?;
+        if load.sweep.is_some() && order == Order::Shuffled {
+            return Err(Failure::wrong(
+                "a sweep goes from low to high, and the order is to be shuffled",
+                "leave out `--order shuffled`, or name the levels by --load",
+            ));
+        }
         let given_nonce = state::given_nonce(given, settings)?;
         let shard = shard::chosen(given, settings)?;
         let isolate = settings.resolve("isolate", given.isolate, Isolate::default())?;
         shard::fits(shard, isolate, given_nonce.is_some())?;
         Ok(Self {
             seed: settings.resolve("seed", given.seed, 1)?,
-            repeats,
-            sessions,
-            order: settings.resolve("order", given.order, Order::default())?,
+            order,
             isolate,
             limits: Limits {
                 max_tokens: settings.resolve("max-tokens", given.max_tokens, max_tokens)?,
                 retries: settings.resolve("retries", given.retries, 2)?,
-                longest_wait: Duration::from_mins(1),
+                longest_wait: load.longest_wait,
+                longest_idle: longest_idle(given, settings)?,
             },
+            load,
             nonce: match given_nonce {
                 Some(nonce) => nonce,
                 None => nonce(None)?,
@@ -114,12 +121,16 @@ impl Planned {
 
     /// Tells of scenarios that really rest: only the embedded server's clock can jump.
     pub(super) fn tell_idling(&self) {
+        if self.limits.longest_idle.is_some() {
+            return;
+        }
         for scenario in &self.scenarios {
             let rest: Duration = scenario.steps.iter().map(|step| idle(&step.action)).sum();
             if rest >= Duration::from_mins(1) {
                 let minutes = rest.as_secs() / 60;
                 output::warn(&format!(
-                    "`{}` idles for {minutes} min in each conversation, which a real server has to wait out",
+                    "`{}` idles for {minutes} min in each conversation, which a real server has to wait out; \
+                     --longest-idle cuts that short",
                     scenario.name
                 ));
             }
@@ -147,14 +158,23 @@ impl Planned {
         Ok((profile, cache, own.lifetime.or(asked).or(profile.lifetime)))
     }
 
-    /// Conversations of a cell of the scenario at this position.
-    pub(super) fn repeats(&self, scenario: &Scenario) -> u32 {
+    /// How many times as many conversations as a plain scenario this one has.
+    fn weight(&self, scenario: &Scenario) -> u32 {
         let planned = self.plan.iter().flat_map(|plan| &plan.scenarios);
         let weight = planned
             .filter(|planned| planned.path == scenario.path)
             .map(|planned| planned.weight)
             .next();
-        self.repeats.saturating_mul(weight.unwrap_or(1))
+        weight.unwrap_or(1)
+    }
+
+    /// How the scenario's cells begin, level by level.
+    pub(super) fn beginnings(&self, scenario: &Scenario) -> Vec<Beginning> {
+        let weight = self.weight(scenario);
+        let levels = self.load.levels.iter();
+        levels
+            .map(|level| self.load.beginning(level, weight, self.seed))
+            .collect()
     }
 
     /// Every scenario under every configuration at every target and load level,
@@ -175,22 +195,24 @@ impl Planned {
         // 0 is the unit of the whole run.
         let mut units = 1;
         for (scenario, (configurations, resources)) in self.scenarios.iter().zip(&self.chosen) {
-            let repeats = self.repeats(scenario);
+            let beginnings = self.beginnings(scenario);
             for configuration in configurations {
                 for target in targets {
-                    for &sessions in &self.sessions {
+                    for (level, begin) in self.load.levels.iter().zip(&beginnings) {
+                        let load = self.load.label(level);
                         cells.push(Arc::new(Cell {
                             scenario: Arc::clone(scenario),
                             configuration: configuration.clone(),
                             target: Arc::clone(target),
-                            suffix: self.suffix(targets, target, sessions),
-                            load: Arc::from(format!("sessions={sessions}")),
+                            suffix: self.suffix(targets, target, &load),
+                            load,
                             resources: Arc::clone(resources),
                             units,
-                            repeats,
-                            sessions,
+                            repeats: begin.conversations,
+                            until: begin.until,
+                            opening: begin.opening.clone(),
                         }));
-                        units += u64::from(repeats) + 1;
+                        units += u64::from(begin.conversations) + 1;
                     }
                 }
             }
@@ -198,18 +220,47 @@ impl Planned {
         Ok(cells)
     }
 
+    /// Streams at once of each load level, or a usual number where a schedule decides.
+    pub(super) fn streams(&self) -> Vec<usize> {
+        let levels = self.load.levels.iter().map(|planned| match planned.level {
+            Level::Sessions(sessions) => usize::try_from(sessions).unwrap_or(16),
+            _ => 16,
+        });
+        levels.collect()
+    }
+
     /// What tells cells of one scenario and configuration apart, where they are several.
-    fn suffix(&self, targets: &[Arc<Target>], target: &Target, sessions: usize) -> Arc<str> {
+    fn suffix(&self, targets: &[Arc<Target>], target: &Target, load: &str) -> Arc<str> {
         let mut suffix = String::new();
         if targets.len() > 1 {
             suffix.push('@');
             suffix.push_str(&target.name);
         }
-        if self.sessions.len() > 1 {
-            suffix.push_str("@sessions=");
-            suffix.push_str(&sessions.to_string());
+        if self.load.levels.len() > 1 {
+            suffix.push('@');
+            suffix.push_str(load);
         }
         Arc::from(suffix)
+    }
+
+    /// What holds requests to `target` back. `budget` is the run's.
+    pub(super) fn gate(&self, target: &Target, budget: &Arc<Budget>) -> Gate {
+        let tariff = match target.price.clone() {
+            None => Tariff::free(),
+            Some(price) => {
+                let bound = price.clone();
+                Tariff::new(
+                    move |usage| bill(&price, usage),
+                    move |prompt, output| dearest(&bound, prompt, output).unwrap_or_default(),
+                )
+            }
+        };
+        let Load {
+            quotas,
+            longest_wait,
+            ..
+        } = &self.load;
+        Gate::new(*quotas, Arc::clone(budget), tariff, *longest_wait)
     }
 
     /// In which order their conversations are run. An order that was drawn is noted.
@@ -218,7 +269,7 @@ impl Planned {
             .iter()
             .map(|cell| Size {
                 repeats: cell.repeats,
-                sessions: cell.sessions,
+                sessions: cell.opening.round(),
             })
             .collect();
         let rounds = load::rounds(self.order, &sizes, self.seed);
@@ -293,17 +344,6 @@ fn once<T: Ord + fmt::Display>(what: &str, names: &[T]) -> Result<(), Failure> {
     }
 }
 
-/// A number of which there must be one at least.
-fn at_least_one<T: Default + PartialEq>(what: &str, values: &[T]) -> Result<(), Failure> {
-    if values.contains(&T::default()) {
-        return Err(Failure::wrong(
-            format!("`--{what}` is 0"),
-            "it must be at least 1",
-        ));
-    }
-    Ok(())
-}
-
 /// Real time that a step lets pass.
 fn idle(action: &Action) -> Duration {
     match action {
@@ -311,6 +351,12 @@ fn idle(action: &Action) -> Duration {
         Action::Approve { during, .. } => during.iter().map(|step| idle(&step.action)).sum(),
         _ => Duration::ZERO,
     }
+}
+
+/// How long a real server rests at most, where that was said.
+fn longest_idle(given: &Arguments, settings: &mut Settings) -> Result<Option<Duration>, Failure> {
+    let seconds = settings.optional("longest-idle", given.longest_idle)?;
+    Ok(seconds.map(Duration::from_secs))
 }
 
 fn any_live(scenarios: &[Arc<Scenario>]) -> bool {
@@ -326,13 +372,16 @@ fn chosen(
     given: &Arguments,
     scenarios: &[Arc<Scenario>],
     names: &[String],
+    of_run: &[String],
 ) -> Result<Vec<Chosen>, Failure> {
+    let remote: Vec<&String> = of_run.iter().filter(|name| *name != EMBEDDED).collect();
+    let withheld = target_files::key_variables(&given.aim, &remote, &given.files.scenarios)?;
     let mut chosen = Vec::new();
     for scenario in scenarios {
         let find = |name: &String| given.configurations.find(name, scenario);
         let found: Vec<Configuration> = names.iter().map(find).collect::<Result<_, _>>()?;
         let files = resources::Files::read(scenario, &found, &given.configurations)?;
-        let files: Arc<dyn Resources> = Arc::new(files);
+        let files: Arc<dyn Resources> = Arc::new(files.withholding(&withheld));
         chosen.push((found, files));
     }
     Ok(chosen)

@@ -1,12 +1,19 @@
 //! What a person sees while a run goes on: a bar on a terminal, plain lines
 //! elsewhere, nothing with `--quiet`.
+//!
+//! A line of a cell says what its tables will say: only counts that these take are in
+//! its share, and what the server did not say is left out.
 
 use crate::cli::output;
-use crate::record::{Outcome, RequestRecord};
-use crate::units::Share;
+use crate::load::limits::Budget;
+use crate::load::{Cell, Lost, Tally};
+use crate::record::RequestRecord;
+use crate::record::load::{LOAD_VERSION, Lateness, LoadRecord};
+use crate::scenario::duration;
+use crate::units::{Micros, Money, Share};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -14,25 +21,36 @@ use tokio::time::Instant;
 /// would cost more than the record.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Requests of a cell that failed, their retries too.
-#[derive(Clone)]
-pub(super) struct Lost {
-    /// How many.
-    pub(super) requests: u64,
-    /// How the first one failed.
-    pub(super) outcome: Outcome,
-    /// What was said of it.
-    pub(super) message: String,
+/// How often a cell that takes long is told of in a plain line.
+const PLAIN_EVERY: Duration = Duration::from_secs(10);
+
+/// Positions of the bar.
+const WHOLE: u64 = 1_000;
+
+/// A cell, as far as it has come.
+struct Seen {
+    name: String,
+    load: Arc<str>,
+    conversations: u32,
+    until: Option<Duration>,
+    achievable: Option<Share>,
+    tally: Tally,
+    /// Conversations that have begun.
+    begun: u32,
+    /// How long it has run, without its current round.
+    ran: Duration,
+    done: bool,
+    ended: Option<String>,
 }
 
-/// Numbers of the cell that is running.
-#[derive(Default)]
-struct Counts {
-    cell: String,
-    requests: u64,
-    failed: u64,
-    lost: Option<Lost>,
-    read: Share,
+/// What is shown.
+struct View {
+    cells: Vec<Seen>,
+    current: usize,
+    budget: Arc<Budget>,
+    started: Instant,
+    /// When the current round began.
+    round: Instant,
     shown: Option<Instant>,
 }
 
@@ -41,104 +59,282 @@ struct Counts {
 pub(super) struct Progress {
     bar: ProgressBar,
     plain: bool,
-    counts: Arc<Mutex<Counts>>,
+    view: Arc<Mutex<View>>,
+}
+
+/// Whether somebody looks on: stderr is a terminal and may be written to.
+pub(super) fn is_watched(quiet: bool) -> bool {
+    !quiet && std::io::stderr().is_terminal()
 }
 
 impl Progress {
-    /// For a run of so many conversations.
-    pub(super) fn new(conversations: u64, quiet: bool) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let bar = ProgressBar::new(conversations);
-        if quiet || !terminal {
+    /// For a run of these cells; `achievable` are their shares, in the same order, as
+    /// far as they are known.
+    pub(super) fn new(
+        cells: &[Arc<Cell>],
+        achievable: &[Share],
+        budget: Arc<Budget>,
+        quiet: bool,
+    ) -> Self {
+        let watched = is_watched(quiet);
+        let bar = ProgressBar::new(WHOLE);
+        if !watched {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        if let Ok(style) = ProgressStyle::with_template(
-            "{bar:24} {pos}/{len} conversations  {elapsed} elapsed, {eta} left  {msg}",
-        ) {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {wide_msg}") {
             bar.set_style(style);
         }
+        let seen = cells.iter().enumerate().map(|(at, cell)| Seen {
+            name: cell.name(),
+            load: Arc::clone(&cell.load),
+            conversations: cell.repeats,
+            until: cell.until,
+            achievable: achievable.get(at).copied(),
+            tally: Tally::default(),
+            begun: 0,
+            ran: Duration::ZERO,
+            done: false,
+            ended: None,
+        });
+        let now = Instant::now();
         Self {
             bar,
-            plain: !quiet && !terminal,
-            counts: Arc::default(),
+            plain: !quiet && !watched,
+            view: Arc::new(Mutex::new(View {
+                cells: seen.collect(),
+                current: 0,
+                budget,
+                started: now,
+                round: now,
+                shown: None,
+            })),
         }
     }
 
-    /// A cell begins.
-    pub(super) fn begin(&self, cell: &str) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts = Counts {
-            cell: cell.to_owned(),
-            ..Counts::default()
-        };
-        self.bar.set_message(cell.to_owned());
+    fn view(&self) -> MutexGuard<'_, View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A round of the cell at this position begins.
+    pub(super) fn begin(&self, cell: usize) {
+        let mut view = self.view();
+        view.current = cell;
+        view.round = Instant::now();
+        view.shown = Some(view.round);
+        self.show(&view);
     }
 
     /// An attempt ended.
     pub(super) fn record(&self, record: &RequestRecord) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.requests += 1;
-        counts.failed += u64::from(record.outcome != Outcome::Ok);
-        if is_lost(record) {
-            let lost = counts.lost.get_or_insert_with(|| Lost {
-                requests: 0,
-                outcome: record.outcome,
-                message: record.error.clone().unwrap_or_default(),
-            });
-            lost.requests += 1;
-        }
-        if let (Some(whole), Some(part)) = (record.usage.total, record.usage.read) {
-            counts.read = counts.read + Share { part, whole };
-        }
+        let mut view = self.view();
+        let seen = view.seen_mut();
+        seen.tally.record(record);
+        seen.begun += u32::from((record.turn, record.request, record.attempt) == (1, 1, 1));
         let now = Instant::now();
-        if !self.bar.is_hidden() && counts.shown.is_none_or(|shown| now - shown >= EVERY) {
-            counts.shown = Some(now);
-            self.bar.set_message(counts.line());
+        let every = if self.plain { PLAIN_EVERY } else { EVERY };
+        let due = view.shown.is_none_or(|shown| now - shown >= every);
+        if !due || (self.bar.is_hidden() && !self.plain) {
+            return;
+        }
+        view.shown = Some(now);
+        if self.plain {
+            output::tell(&view.line());
+        } else {
+            self.show(&view);
+        }
+    }
+
+    fn show(&self, view: &View) {
+        if !self.bar.is_hidden() {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share of a thousand"
+            )]
+            self.bar.set_position((view.share() * WHOLE as f64) as u64);
+            self.bar.set_message(view.line());
         }
     }
 
     /// Whether the running cell has had an answer.
     pub(super) fn any_ok(&self) -> bool {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.requests > counts.failed
+        self.view().seen().tally.answered > 0
     }
 
     /// What the running cell has lost, if anything.
     pub(super) fn lost(&self) -> Option<Lost> {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.lost.clone()
+        self.view().seen().tally.lost.clone()
     }
 
-    /// A cell ended; all of its records have been told of.
-    pub(super) fn end(&self, conversations: u64) {
-        self.bar.inc(conversations);
-        if self.plain {
-            let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-            output::tell(&counts.line());
+    /// What is known of the running cell.
+    pub(super) fn tally(&self) -> Tally {
+        self.view().seen().tally.clone()
+    }
+
+    /// A round ended; all of its records have been told of. `last` is the cell's last one.
+    pub(super) fn end(&self, last: bool) {
+        let mut view = self.view();
+        let ran = view.round.elapsed();
+        let seen = view.seen_mut();
+        seen.ran += ran;
+        seen.done |= last;
+        view.round = Instant::now();
+        if self.plain && last {
+            output::tell(&view.line());
         }
+    }
+
+    /// The cell at this position goes no further.
+    pub(super) fn give_up(&self, cell: usize, why: &str) {
+        let mut view = self.view();
+        let seen = &mut view.cells[cell];
+        seen.done = true;
+        seen.ended.get_or_insert_with(|| why.to_owned());
     }
 
     /// The run ended: the bar goes.
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }
+
+    /// What `load.jsonl` says of every cell.
+    pub(super) fn loads(&self) -> Vec<LoadRecord> {
+        self.view().cells.iter().map(load_of).collect()
+    }
 }
 
-/// Whether an attempt was the last of its request and failed by itself.
-fn is_lost(record: &RequestRecord) -> bool {
-    let tried_again = record.flags.iter().any(|flag| &**flag == "tried_again");
-    !tried_again && !matches!(record.outcome, Outcome::Ok | Outcome::Aborted)
+fn load_of(seen: &Seen) -> LoadRecord {
+    let tally = &seen.tally;
+    let at = |q| tally.late(q).unwrap_or_default();
+    LoadRecord {
+        v: LOAD_VERSION,
+        cell: seen.name.clone(),
+        load: seen.load.to_string(),
+        attempts: tally.attempts,
+        requests: tally.requests,
+        failed: tally.failed(),
+        shed: tally.shed,
+        limited: tally.limited,
+        limited_us: tally.limited_for,
+        lateness: tally.late(0.5).map(|p50_us| Lateness {
+            p50_us,
+            p90_us: at(0.9),
+            p99_us: at(0.99),
+            max_us: at(1.0),
+            buckets: tally.lateness(),
+        }),
+        ttft_p50_us: tally.ttft(0.5),
+        late: tally.is_late(),
+        ended: seen.ended.clone(),
+    }
 }
 
-impl Counts {
+impl View {
+    fn seen(&self) -> &Seen {
+        &self.cells[self.current]
+    }
+
+    fn seen_mut(&mut self) -> &mut Seen {
+        let current = self.current;
+        &mut self.cells[current]
+    }
+
+    /// How much of the run is done, from 0 to 1; every cell counts alike.
+    fn share(&self) -> f64 {
+        let now = self.round.elapsed();
+        let parts = self.cells.iter().enumerate().map(|(at, seen)| {
+            let running = if at == self.current {
+                now
+            } else {
+                Duration::ZERO
+            };
+            seen.share(seen.ran + running)
+        });
+        parts.sum::<f64>() / self.cells.len().max(1) as f64
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let share = self.share();
+        (share > 0.01).then(|| {
+            let left = self.started.elapsed().as_secs_f64() * (1.0 - share) / share;
+            Duration::from_secs_f64(left.round().min(1e9))
+        })
+    }
+
     fn line(&self) -> String {
-        let failed = match self.failed {
-            0 => String::new(),
-            failed => format!(", {failed} failed"),
+        let seen = self.seen();
+        let ran = seen.ran + self.round.elapsed();
+        let mut line = format!("{}: {}", seen.name, seen.counts(ran));
+        let spent = self.budget.spent();
+        if spent > Money(0) {
+            line.push_str(&format!(", {} USD so far", cents(spent)));
+        }
+        let done = self.cells.iter().filter(|seen| seen.done).count();
+        line.push_str(&format!(
+            ", cell {} of {}",
+            (done + usize::from(!seen.done)),
+            self.cells.len()
+        ));
+        if let Some(left) = self.left().filter(|_| done < self.cells.len()) {
+            line.push_str(&format!(", {} left", duration::shown(left)));
+        }
+        line
+    }
+}
+
+/// To a hundredth of a cent: more says nothing to a person who looks on.
+fn cents(money: Money) -> String {
+    format!("{:.4}", money.usd())
+}
+
+impl Seen {
+    fn share(&self, ran: Duration) -> f64 {
+        if self.done {
+            return 1.0;
+        }
+        let by_count = f64::from(self.begun) / f64::from(self.conversations.max(1));
+        let by_time = self
+            .until
+            .map_or(0.0, |until| ran.as_secs_f64() / until.as_secs_f64());
+        by_count.max(by_time).min(1.0)
+    }
+
+    fn counts(&self, ran: Duration) -> String {
+        let tally = &self.tally;
+        let mut parts = vec![format!("{} requests", tally.requests)];
+        if ran >= Duration::from_secs(1) {
+            let rate = tally.requests as f64 / ran.as_secs_f64();
+            parts.push(format!("{rate:.1}/s"));
+        }
+        let of = match self.achievable {
+            Some(achievable) => format!(" of {achievable} achievable"),
+            None => String::new(),
         };
-        format!(
-            "{}: {} requests{failed}, {} cached",
-            self.cell, self.requests, self.read
-        )
+        parts.push(format!("{} cached{of}", tally.cached));
+        if let (Some(p50), Some(p90)) = (tally.ttft(0.5), tally.ttft(0.9)) {
+            parts.push(format!("first token {p50} (p90 {p90})"));
+        }
+        if let Some(lost) = &tally.lost {
+            parts.push(format!(
+                "{} failed ({})",
+                lost.requests,
+                lost.outcome.as_str()
+            ));
+        }
+        if tally.shed > 0 {
+            parts.push(format!("{} shed", tally.shed));
+        }
+        if tally.limited > 0 {
+            let waited = Micros(tally.limited_for.0 / tally.limited);
+            parts.push(format!(
+                "{} waited for a limit, {waited} each",
+                tally.limited
+            ));
+        }
+        if let Some(late) = tally.late(0.99) {
+            let mark = if tally.is_late() { " (late)" } else { "" };
+            parts.push(format!("client late p99 {late}{mark}"));
+        }
+        parts.join(", ")
     }
 }

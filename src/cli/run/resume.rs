@@ -4,9 +4,11 @@
 use super::plan::Planned;
 use super::{Arguments, not_written};
 use crate::chat::Digest;
-use crate::cli::exit::Failure;
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
-use crate::load::{Beginning, Cell, Isolate, Target};
+use crate::cli::target::variable;
+use crate::cli::{output, outputs};
+use crate::load::{Cell, Isolate, StartState, Target};
 use crate::record::{Ending, Invocation, Manifest, PublicUrl, RunWriter, Unfinished};
 use crate::units::Micros;
 use clap::Parser;
@@ -21,8 +23,8 @@ pub(super) enum Start {
     Anew(Box<Arguments>, Invocation),
     /// One that goes on.
     Again(Box<Arguments>, Box<Again>),
-    /// One that has nothing left to do.
-    Finished(PathBuf),
+    /// One that has nothing left to do, and whether its tables are not wanted.
+    Finished(PathBuf, bool),
 }
 
 /// A run that goes on.
@@ -69,7 +71,7 @@ pub(super) fn start(arguments: Arguments, raw: &[OsString]) -> Result<Start, Fai
     let unfinished = Unfinished::open(&whole).map_err(not_written)?;
     let manifest = &unfinished.manifest;
     if manifest.ending == Some(Ending::Complete) {
-        return Ok(Start::Finished(dir));
+        return Ok(Start::Finished(dir, arguments.no_report));
     }
     same_program(manifest, &dir)?;
     let Some(invocation) = manifest.invocation.clone() else {
@@ -163,6 +165,15 @@ fn stored(invocation: &Invocation, dir: &Path) -> Result<Arguments, Failure> {
 /// What is stored of the arguments, so that they can be used again. Never a key: of a
 /// URL nothing that could be one, and of keys only the names of their variables.
 fn invocation(arguments: &Arguments, raw: &[OsString]) -> Result<Invocation, Failure> {
+    if let Some(name) = &arguments.aim.key_env
+        && variable(name).is_none()
+    {
+        // The likeliest mistake is a key in its place, so it is neither kept nor repeated.
+        return Err(Failure::wrong(
+            "the environment variable that `--key-env` names is not set",
+            "give the name of the variable that holds the key, and set it",
+        ));
+    }
     let stored = kept(raw).into_iter().map(|argument| {
         let text = argument.into_string().map_err(|argument| {
             Failure::wrong(
@@ -347,13 +358,13 @@ impl Again {
     }
 
     /// What the runner of a target begins from.
-    pub(super) fn beginning(&self, target: &Target) -> Beginning {
+    pub(super) fn beginning(&self, target: &Target) -> StartState {
         let before = self.unfinished.epochs.get(&target.name).copied();
-        Beginning {
+        StartState {
             session: self.unfinished.session(),
             // A server of the run's own has ended with its session, and its cache too.
             epoch: before.unwrap_or(0) + u32::from(target.simulated()),
-            ..Beginning::default()
+            ..StartState::default()
         }
     }
 
@@ -383,12 +394,18 @@ pub(super) fn way_back(dir: &Path) -> Option<String> {
     (!up.is_empty()).then(|| up.join("/"))
 }
 
-/// What is said of a run that has nothing left to do.
-pub(super) fn nothing_left(dir: &Path) -> String {
-    format!(
+/// Tells of a run that has nothing left to do, and makes its tables again: it may have
+/// been killed over them.
+pub(super) fn nothing_left(dir: &Path, no_report: bool) -> Result<Exit, Failure> {
+    output::tell(&format!(
         "the run in `{}` is finished: every conversation came to its end",
         dir.display()
-    )
+    ));
+    if !no_report {
+        let results = outputs::rebuild(dir, None)?;
+        output::data(&outputs::terminal(&results))?;
+    }
+    Ok(Exit::Done)
 }
 
 #[cfg(test)]

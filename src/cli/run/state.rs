@@ -8,7 +8,8 @@ use crate::chat::Digest;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
 use crate::conversation::Nonce;
-use crate::load::{self, Beginning, Cell, Engine, Isolate, Order, Target};
+use crate::load::{self, Cell, Engine, Isolate, Order, StartState, Target};
+use crate::scenario::pace::Level;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -94,12 +95,12 @@ pub(super) fn beginnings(
     again: Option<&Again>,
     planned: &Planned,
     targets: &[Arc<Target>],
-) -> Vec<Beginning> {
+) -> Vec<StartState> {
     let order = Arc::default();
-    let of = |target: &Arc<Target>| Beginning {
+    let of = |target: &Arc<Target>| StartState {
         warm_up: planned.warm_up,
         order: Arc::clone(&order),
-        ..again.map_or_else(Beginning::default, |again| again.beginning(target))
+        ..again.map_or_else(StartState::default, |again| again.beginning(target))
     };
     targets.iter().map(of).collect()
 }
@@ -123,7 +124,8 @@ pub(super) async fn resets(planned: &Planned, places: &[Place]) -> Result<(), Fa
 }
 
 fn can_be_emptied(planned: &Planned) -> Result<(), Failure> {
-    let at_once = planned.sessions.iter().any(|&sessions| sessions > 1);
+    let one = |level: &Level| matches!(level, Level::Sessions(1));
+    let at_once = planned.load.levels.iter().any(|of| !one(&of.level));
     let refused = match planned.isolate {
         Isolate::Conversation if at_once => {
             "conversations at once cannot each begin on a cache that was just emptied"

@@ -1,7 +1,6 @@
 //! What a person is told of a cell that failed: what happened, and what to do.
 
-use super::progress::Lost;
-use crate::load::CellEnd;
+use crate::load::{CellEnd, Lost};
 use crate::record::Outcome;
 
 /// A cell that ended early.
@@ -10,6 +9,7 @@ pub(super) fn of_end(cell: &str, end: &CellEnd) -> String {
         CellEnd::Refused { outcome, .. } | CellEnd::Failing { outcome, .. } => way_out(*outcome),
         CellEnd::Context(_) => Some("the rest of this cell is skipped; other cells go on"),
         CellEnd::Reset(error) => Some(error.help()),
+        CellEnd::Limit(_) => Some("raise --max-usd, or run less; what was measured is kept"),
         CellEnd::Stopped => None,
     };
     with_help(format!("{cell}: {end}"), help)

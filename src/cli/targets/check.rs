@@ -1,6 +1,6 @@
 //! From what stands in a targets file to targets that can be used.
 
-use super::entry::{Entry, Held, KeyPlace, Prices};
+use super::entry::{Entry, Held, KeyPlace, Pin, Prices};
 use super::grammar::{AffinityFile, AmountsFile, EntryFile, HeaderFile, PricesFile, TargetsFile};
 use crate::analysis::prices::Catalogue;
 use crate::chat::Family;
@@ -189,11 +189,25 @@ impl Check<'_> {
             }
             entry.metrics.push(at.value.clone());
         }
-        entry.affinity = file.affinity.as_ref().map(|at| match &at.value {
-            AffinityFile::Header(name) => Affinity::Header(Arc::from(name.to_lowercase())),
-            AffinityFile::Field(name) => Affinity::Field(Arc::from(name.as_str())),
-        });
+        if let Some(at) = &file.affinity {
+            entry.affinity = self.affinity(at)?;
+        }
         Ok(())
+    }
+
+    fn affinity(&self, at: &At<AffinityFile>) -> Result<Pin, ScenarioError> {
+        let name = match &at.value {
+            AffinityFile::Off => return Ok(Pin::Off),
+            AffinityFile::Field(name) if !name.is_empty() => {
+                return Ok(Pin::By(Affinity::Field(Arc::from(name.as_str()))));
+            }
+            AffinityFile::Header(name) | AffinityFile::Field(name) => name.to_lowercase(),
+        };
+        if HeaderName::try_from(name.as_str()).is_err() {
+            let mistake = Mistake::value(format!("`{name}`"), "is no name to send an affinity by");
+            return Err(self.wrong(at, mistake));
+        }
+        Ok(Pin::By(Affinity::Header(Arc::from(name))))
     }
 
     fn cache(&self, file: &EntryFile, entry: &mut Entry) -> Result<(), ScenarioError> {

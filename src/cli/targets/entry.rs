@@ -54,6 +54,18 @@ pub(crate) enum KeyPlace {
     Command(String, Option<Duration>),
 }
 
+/// What is to keep a conversation on one server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Pin {
+    /// Nothing is said of it.
+    #[default]
+    Open,
+    /// Nothing, though the preset has something.
+    Off,
+    /// This.
+    By(Affinity<Arc<str>>),
+}
+
 /// What prices hold.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Prices {
@@ -84,7 +96,7 @@ pub(crate) struct Entry {
     pub(super) metrics: Vec<String>,
     pub(super) tools_first: Option<bool>,
     pub(super) salted: Option<bool>,
-    pub(super) affinity: Option<Affinity<Arc<str>>>,
+    pub(super) affinity: Pin,
     pub(super) tolerance: Option<Tolerance>,
     pub(super) unreliable: Option<Arc<str>>,
     pub(super) absent_is_zero: Option<Arc<str>>,
@@ -112,7 +124,7 @@ impl Entry {
             metrics: Vec::new(),
             tools_first: None,
             salted: None,
-            affinity: None,
+            affinity: Pin::default(),
             tolerance: None,
             unreliable: None,
             absent_is_zero: None,
@@ -146,7 +158,10 @@ impl Entry {
                 self.body.entry(*name).or_insert(value);
             }
         }
-        self.affinity = self.affinity.take().or_else(|| preset.affinity.map(owned));
+        let affinity = preset.affinity_in(self.dialect.name());
+        if let (Pin::Open, Some(affinity)) = (&self.affinity, affinity) {
+            self.affinity = Pin::By(owned(affinity));
+        }
         self.tolerance.get_or_insert(preset.tolerance);
         if self.unreliable.is_none() {
             self.unreliable = preset.unreliable_on(self.dialect.name()).map(Arc::from);
@@ -194,7 +209,10 @@ impl Entry {
             });
         }
         target.extra.clone_from(&self.body);
-        target.affinity.clone_from(&self.affinity);
+        target.affinity = match &self.affinity {
+            Pin::By(affinity) => Some(affinity.clone()),
+            Pin::Open | Pin::Off => None,
+        };
         if let Some(preset) = self.preset {
             let forms = preset.key_headers.iter();
             target.key_headers = forms
@@ -238,6 +256,20 @@ impl Entry {
         }
         target.unreliable.clone_from(&self.unreliable);
         target.absent_is_zero.clone_from(&self.absent_is_zero);
+    }
+
+    /// The environment variables that it reads.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let key = match &self.key {
+            Some(KeyPlace::Env(name) | KeyPlace::Usual(name)) => Some(name.clone()),
+            Some(KeyPlace::Command(..)) | None => None,
+        };
+        let held = self.headers.iter().map(|(_, held)| held);
+        let held = held.chain(&self.proxy).filter_map(|held| match held {
+            Held::Env(name) => Some(name.clone()),
+            Held::Text(_) => None,
+        });
+        held.chain(key).collect()
     }
 
     /// What prices it states.

@@ -54,12 +54,13 @@ pub(super) struct LimitsFile {
     pub(super) tokens_per_minute: Option<At<u64>>,
 }
 
-/// What keeps a conversation on one server.
+/// What keeps a conversation on one server; `off` sends nothing, whatever the preset does.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AffinityFile {
     Header(String),
     Field(String),
+    Off,
 }
 
 /// A text, or the name of the environment variable that holds it.

@@ -23,6 +23,7 @@ use crate::scenario::files::read_at_most;
 use crate::scenario::load::yaml::{Source, read};
 use crate::scenario::names::nearest;
 use error::TargetsError;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -109,6 +110,26 @@ pub(super) fn named(aim: &Aim, scenarios: &[PathBuf]) -> Result<Option<Entry>, F
         )),
         None => Err(unknown(name, &entries, path.as_deref())),
     }
+}
+
+/// Environment variables that hold keys of these targets, and what else their
+/// entries name in the environment.
+pub(super) fn key_variables(
+    aim: &Aim,
+    targets: &[&String],
+    scenarios: &[PathBuf],
+) -> Result<BTreeSet<String>, Failure> {
+    let mut names: BTreeSet<String> = aim.key_env.iter().cloned().collect();
+    for target in targets {
+        let aim = Aim {
+            target: Some((*target).clone()),
+            ..aim.clone()
+        };
+        if let Some(entry) = named(&aim, scenarios)? {
+            names.extend(entry.variables());
+        }
+    }
+    Ok(names)
 }
 
 /// `list targets`: the entries of the file, where there is one, and every preset.

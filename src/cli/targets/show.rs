@@ -100,14 +100,15 @@ fn one_preset(out: &mut String, preset: &Preset) {
     }
     line(out, "counts", preset.usage);
     cache_line(out, preset.cache, preset.lifetime, preset.minimum);
-    match preset.affinity {
-        None => {}
-        Some(Affinity::Header(name)) => {
-            line(out, "affinity", &format!("header {name}, by conversation"));
-        }
-        Some(Affinity::Field(name)) => {
-            line(out, "affinity", &format!("field {name}, by conversation"));
-        }
+    let affinity = preset.affinity.map(|affinity| (affinity, String::new()));
+    let elsewhere = preset.affinity_on.iter();
+    let elsewhere = elsewhere.map(|(dialect, affinity)| (*affinity, format!(" (on {dialect})")));
+    for (affinity, on) in affinity.into_iter().chain(elsewhere) {
+        let by = match affinity {
+            Affinity::Header(name) => format!("header {name}"),
+            Affinity::Field(name) => format!("field {name}"),
+        };
+        line(out, "affinity", &format!("{by}, by conversation{on}"));
     }
     let headers = preset
         .headers

@@ -92,6 +92,12 @@ fn a_preset_fills_in_what_is_left_open() {
     assert_eq!(target.limit_field.as_deref(), Some("max_completion_tokens"));
     assert_eq!(target.extra["temperature"], 1);
 
+    let plain = |body: &str| resolved(&only(body), &|_| None).ok().unwrap();
+    assert!(plain("preset: xai").affinity.is_some());
+    assert_eq!(plain("preset: xai\naffinity: off").affinity, None);
+    let responses = plain("preset: xai\ndialect: openai-responses").affinity;
+    assert_eq!(responses, Some(Affinity::Field("prompt_cache_key".into())));
+
     let litellm = only("preset: litellm\ndialect: anthropic");
     let target = resolved(&litellm, &|_| None).ok().unwrap();
     assert!(target.unreliable.is_some());
@@ -257,4 +263,16 @@ fn what_is_listed_shows_where_keys_are_and_no_key() {
         );
         assert!(text.contains(preset.as_of), "{}", preset.name);
     }
+}
+
+#[test]
+fn the_example_of_the_documentation_is_read() {
+    let page = include_str!("../../../docs/targets.md");
+    let (_, rest) = page.split_once("```yaml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let entries = read_all(example).unwrap();
+    let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["production", "gateway"]);
+    assert_eq!(entries[1].metrics.len(), 2);
+    assert!(entries[1].variables().contains(&"TEAM_SECRET".to_owned()));
 }

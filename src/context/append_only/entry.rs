@@ -109,6 +109,17 @@ impl Entries {
         self.structure(source, format!("<ctx {head}/>\n"));
     }
 
+    /// Everything that `other` tells, below what was told here.
+    pub(super) fn below(&mut self, mut other: Self) {
+        if let (Some(last), Some(first)) = (self.spans.last(), other.spans.first())
+            && !last.text.ends_with('\n')
+        {
+            let (origin, class) = (first.origin.clone(), first.class);
+            self.spans.push(Span::new(origin, class, "\n"));
+        }
+        self.spans.append(&mut other.spans);
+    }
+
     fn structure(&mut self, source: Source<'_>, text: impl Into<Text>) {
         let span = Span::new(source.origin.clone(), source.class, text);
         self.spans.push(span);

@@ -8,13 +8,10 @@ use crate::context::view::{Attachment, Moment, Note, Sample, Subagent, UserTurn}
 use std::fmt::Write as _;
 
 impl Ledger {
-    /// Everything that `turn` tells beside what was typed.
-    pub(super) fn message(&mut self, out: &mut Entries, turn: &UserTurn, terms: Terms<'_>) {
-        self.state(out, &turn.sample, terms);
+    /// What came with `turn` beside what was typed: attachments, retrieved text,
+    /// tool outputs, staged files, the stamp.
+    pub(super) fn brought(&mut self, out: &mut Entries, turn: &UserTurn, terms: Terms<'_>) {
         let start = out.spans.len();
-        if turn.sample.timestamps {
-            stamp(out, &turn.sent);
-        }
         for attachment in &turn.attachments {
             self.attachment(out, attachment);
         }
@@ -37,6 +34,9 @@ impl Ledger {
             );
         }
         self.introduce(out, start, terms);
+        if turn.sample.timestamps {
+            stamp(out, &turn.sent);
+        }
     }
 
     /// Everything that an isolated helper is told beside its task.
@@ -49,9 +49,6 @@ impl Ledger {
     ) {
         self.state(out, live, terms);
         let start = out.spans.len();
-        if live.timestamps {
-            stamp(out, &live.at);
-        }
         for (name, body) in &helper.skills {
             let head = format!("skill {}", quoted(name));
             self.known_or_new(out, ("always_apply_skill", Class::Static), &head, body);
@@ -60,6 +57,9 @@ impl Ledger {
             self.content(out, "retrieved_context", "retrieved", text);
         }
         self.introduce(out, start, terms);
+        if live.timestamps {
+            stamp(out, &live.at);
+        }
     }
 
     fn attachment(&mut self, out: &mut Entries, attachment: &Attachment) {
@@ -135,8 +135,10 @@ fn flag(active: bool) -> &'static str {
     if active { " active" } else { "" }
 }
 
-/// The time at which a message was sent.
+/// The time at which a message was sent: a line of its own right in front of what
+/// was typed. It is no entry, since it needs no explaining.
 fn stamp(out: &mut Entries, sent: &Moment) {
-    let head = format!("sent {}", sent.datetime());
-    write_empty(out, "send_time", Class::Turn, &head);
+    let zoned = sent.at.to_zoned_datetime(sent.zone.clone());
+    let line = zoned.strftime("[%Y-%m-%d %H:%M %:z (%A)]\n").to_string();
+    out.plain("send_time", Class::Turn, line);
 }

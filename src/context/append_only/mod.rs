@@ -12,9 +12,12 @@
 //! * **Known content** (by SHA-256, whatever its name) is referred to by a code.
 //! * **Edited instructions** are one more entry: to put them into the system text
 //!   would compute the whole history again, and costs more with every turn.
-//! * **Compaction** keeps the head. Behind it come the summary, in front of the
-//!   first kept message, and that message's difference from the head; nothing
-//!   kept refers to what is gone.
+//! * **Other tools, another model** share nothing with what was sent before, so
+//!   they get a head of their own, and the old one comes back with the old tools
+//!   (see [`lineage`]).
+//! * **Compaction** keeps the head. Behind it comes what the messages had told up
+//!   to then, and the summary in front of the first kept message; nothing kept
+//!   refers to what is gone.
 //! * **Memory off** is withheld from the whole request, head and all: a rule of
 //!   privacy, worth its break. Switched on again, the old prefix is good again.
 //! * **Time** is told where something asks for it (web search, a variable): once,
@@ -28,22 +31,36 @@
 mod entry;
 mod facts;
 mod ledger;
+mod lineage;
 mod message;
 
 use self::entry::{Entries, clean};
 use self::ledger::{Ledger, Terms};
+use self::lineage::Lineage;
 use super::configuration::{Options, Reasoning};
 use super::phrases::Phrases;
 use super::strategy::{ContextError, Setup, Strategy, StrategyKind};
 use super::view::{Attachment, Chain, Compaction, Link, Purpose, Sample, Subagent, UserTurn};
 use super::{marks, replay};
-use crate::chat::{Block, Class, Content, Image, Message, Origin, Prompt, Role, Span, Text};
+use crate::chat::{
+    Block, Class, Content, Image, MarkerRule, Message, Origin, Prompt, Role, Span, Text,
+};
 use std::sync::Arc;
 
 /// The strategy's line in the registry.
 pub(super) const KIND: StrategyKind = StrategyKind {
     name: "append-only",
     about: "nothing sent ever changes: differences in the message they belong to, known content by code",
+    options: &[
+        "markers",
+        "marker_ttl",
+        "timestamps",
+        "prompt_cache_key",
+        "affinity_header",
+        "reasoning",
+        "window",
+    ],
+    compacts: false,
     start: |setup| Ok(Box::new(AppendOnly::new(setup))),
 };
 
@@ -69,22 +86,36 @@ impl Strategy for AppendOnly {
             withheld: !now.memory.on || !chain.live.memory.on,
         };
         let mut ledger = Ledger::default();
-        let first = chain.users().next().map_or(chain.live, |turn| &turn.sample);
-        let head = ledger.head(first, terms);
+        let lineage = Lineage::of(chain, now);
+        let head = lineage.head(&mut ledger, terms);
         let mut prompt = Prompt {
             tools: now.tools.to_vec(),
             ..Prompt::default()
         };
-        if !head.spans.is_empty() {
-            prompt.system.push(Block::text(head.spans));
-        }
+        prompt.system = system(head, chain.wire.markers);
         prompt.messages = match chain.purpose {
             Purpose::Subagent(helper) => vec![helper_task(&mut ledger, chain, helper, terms)],
-            _ => self.history(&mut ledger, chain, terms),
+            _ => self.history(&mut ledger, &lineage, chain, terms),
         };
         marks::mark(&mut prompt, chain.wire.markers, &self.options);
         Ok(prompt)
     }
+}
+
+/// The system text's blocks. An end of the head is a block of its own where
+/// entries are marked, so that the entry in front of it is still found; one text
+/// with the head elsewhere, since templates differ in how they join blocks.
+fn system(head: Vec<Entries>, markers: MarkerRule) -> Vec<Block> {
+    if markers != MarkerRule::None {
+        let blocks = head.into_iter().map(|entries| Block::text(entries.spans));
+        return blocks.collect();
+    }
+    let whole = head.into_iter().reduce(|mut whole, end| {
+        whole.below(end);
+        whole
+    });
+    let whole = whole.map(|entries| Block::text(entries.spans));
+    whole.into_iter().collect()
 }
 
 /// The sources as the message sees them that is to be answered; as they are now
@@ -99,14 +130,25 @@ fn current<'a>(chain: &Chain<'a>) -> &'a Sample {
 }
 
 impl AppendOnly {
-    fn history(&self, ledger: &mut Ledger, chain: &Chain<'_>, terms: Terms<'_>) -> Vec<Message> {
+    fn history(
+        &self,
+        ledger: &mut Ledger,
+        lineage: &Lineage<'_>,
+        chain: &Chain<'_>,
+        terms: Terms<'_>,
+    ) -> Vec<Message> {
         let keeps = self.options.reasoning == Some(Reasoning::Keep);
         let mut summary = chain.boundary().map(|(_, compaction)| compaction.as_ref());
         let mut messages = Vec::new();
         for link in chain.visible() {
             match link {
                 Link::User(turn) => {
-                    messages.push(message(ledger, turn, summary.take(), terms));
+                    let mut out = Entries::default();
+                    summarised(&mut out, summary.take());
+                    if lineage.tells(turn) {
+                        ledger.state(&mut out, &turn.sample, terms);
+                    }
+                    messages.push(message(ledger, turn, out, terms));
                     messages.extend(replay::rounds(replay::rounds_of(chain, turn), clean));
                 }
                 Link::Assistant(turn) => messages.push(replay::answer(turn, keeps)),
@@ -124,15 +166,9 @@ impl AppendOnly {
     }
 }
 
-fn message(
-    ledger: &mut Ledger,
-    turn: &UserTurn,
-    summary: Option<&Compaction>,
-    terms: Terms<'_>,
-) -> Message {
-    let mut out = Entries::default();
-    summarised(&mut out, summary);
-    ledger.message(&mut out, turn, terms);
+/// The message of `turn`, behind what `out` tells already.
+fn message(ledger: &mut Ledger, turn: &UserTurn, mut out: Entries, terms: Terms<'_>) -> Message {
+    ledger.brought(&mut out, turn, terms);
     out.plain(Origin::USER, Class::Turn, clean(&turn.text));
     let mut message = Message::text(Role::User, out.spans);
     for attachment in &turn.attachments {

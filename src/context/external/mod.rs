@@ -25,6 +25,16 @@ const QUOTED: usize = 200;
 pub(super) const KIND: StrategyKind = StrategyKind {
     name: "external",
     about: "your own builder: a command that is asked in JSON lines (docs/external.md)",
+    options: &[
+        "external",
+        "markers",
+        "tail",
+        "summary",
+        "timestamps",
+        "prompt_cache_key",
+        "affinity_header",
+    ],
+    compacts: false,
     start: |setup| Ok(Box::new(External::new(setup)?)),
 };
 

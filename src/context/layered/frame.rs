@@ -5,7 +5,6 @@ use crate::chat::{
 };
 use crate::context::configuration::Options;
 use crate::context::render;
-use crate::context::strategy::ContextError;
 use crate::context::turn::place;
 use crate::context::{Chain, Phrases};
 
@@ -80,7 +79,7 @@ impl Frame {
             tools: chain.live.tools.to_vec(),
             system,
             messages,
-            hints: render::hints(options, options.applied_to(chain.wire).markers),
+            hints: render::hints(options.applied_to(chain.wire).markers),
             warnings: self.warnings,
         }
     }
@@ -133,26 +132,4 @@ pub(super) fn user(spans: Vec<Span>, pictures: impl Iterator<Item = Block>) -> M
             .collect(),
         tool_call_id: None,
     }
-}
-
-/// An error where an option is set that the strategy does not read.
-pub(super) fn refuse(strategy: &'static str, given: &[(&str, bool)]) -> Result<(), ContextError> {
-    match given.iter().find(|(_, set)| *set) {
-        None => Ok(()),
-        Some((name, _)) => Err(ContextError::Unsupported {
-            strategy,
-            what: format!("the option `{name}`"),
-        }),
-    }
-}
-
-/// The options that no strategy of this family reads.
-pub(super) fn foreign(options: &Options) -> [(&'static str, bool); 5] {
-    [
-        ("tail", options.tail.is_some()),
-        ("summary", options.summary.is_some()),
-        ("prompt_prefix", options.prompt_prefix.is_some()),
-        ("external", options.external.is_some()),
-        ("raw", options.raw.is_some()),
-    ]
 }

@@ -39,25 +39,53 @@ use std::sync::Arc;
 /// A key under which someone writes to the tail directly.
 const DIRECT_TAIL: &str = "additional_instructions";
 
+/// Options that the arms before the lever read.
+const BEFORE: &[&str] = &[
+    "markers",
+    "marker_ttl",
+    "tail",
+    "summary",
+    "timestamps",
+    "memory_form",
+    "prompt_cache_key",
+    "affinity_header",
+    "reasoning",
+    "window",
+    "prompt_prefix",
+];
+/// Options that the other arms read: all but the last.
+const READ: &[&str] = match BEFORE.split_last() {
+    Some((_, read)) => read,
+    None => &[],
+};
+
 /// The lines of the registry.
 pub(super) const DEV: StrategyKind = StrategyKind {
     name: "dev",
     about: "Context re-read on every request and written into the system prompt, volatile text in front",
+    options: BEFORE,
+    compacts: false,
     start: |setup| TurnContext::start(Arm::Dev, setup),
 };
 pub(super) const LEVER_OFF: StrategyKind = StrategyKind {
     name: "lever-off",
     about: "The same as dev, with the stable-context lever present and off",
+    options: BEFORE,
+    compacts: false,
     start: |setup| TurnContext::start(Arm::Off, setup),
 };
 pub(super) const PARTS: StrategyKind = StrategyKind {
     name: "parts",
     about: "Lever on, first half: classified parts, time anchored to the start of the conversation",
+    options: READ,
+    compacts: false,
     start: |setup| TurnContext::start(Arm::Parts, setup),
 };
 pub(super) const TURN_CONTEXT: StrategyKind = StrategyKind {
     name: "turn-context",
     about: "Lever on: changes planned at send time, one block per message, system prompt frozen per segment",
+    options: READ,
+    compacts: false,
     start: |setup| TurnContext::start(Arm::Planned, setup),
 };
 
@@ -70,15 +98,6 @@ enum Arm {
 }
 
 impl Arm {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Dev => DEV.name,
-            Self::Off => LEVER_OFF.name,
-            Self::Parts => PARTS.name,
-            Self::Planned => TURN_CONTEXT.name,
-        }
-    }
-
     fn lever_on(self) -> bool {
         matches!(self, Self::Parts | Self::Planned)
     }
@@ -92,35 +111,16 @@ struct TurnContext {
 }
 
 impl TurnContext {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the registry starts every strategy in one way"
+    )]
     fn start(arm: Arm, setup: Setup) -> Result<Box<dyn Strategy>, ContextError> {
-        let Setup {
-            options, phrases, ..
-        } = setup;
-        let unread = [
-            ("window", options.window.is_some()),
-            (
-                "prompt_prefix",
-                options.prompt_prefix.is_some() && arm.lever_on(),
-            ),
-            (
-                "drop_current_from_library",
-                options.drop_current_from_library.is_some(),
-            ),
-            ("external", options.external.is_some()),
-            ("raw", options.raw.is_some()),
-        ];
-        if let Some((name, _)) = unread.into_iter().find(|(_, given)| *given) {
-            return Err(ContextError::Unsupported {
-                strategy: arm.name(),
-                what: format!("the option `{name}`"),
-            });
-        }
-        let history = History::default();
         Ok(Box::new(Self {
             arm,
-            options,
-            phrases,
-            history,
+            options: setup.options,
+            phrases: setup.phrases,
+            history: History::default(),
         }))
     }
 
@@ -213,7 +213,7 @@ impl Strategy for TurnContext {
             tools: configured.tools.to_vec(),
             system: std::mem::take(&mut placed.system),
             messages: std::mem::take(&mut placed.messages),
-            hints: hints(&self.options, layout.wire.markers),
+            hints: hints(layout.wire.markers),
             warnings: self.warnings(configured),
         };
         let ttl = self.options.marker_ttl.unwrap_or(Ttl::Hour);

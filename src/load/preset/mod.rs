@@ -51,6 +51,8 @@ pub struct Preset {
     pub usage: &'static str,
     /// What keeps a conversation on one server.
     pub affinity: Option<Affinity<&'static str>>,
+    /// The same in other dialects, where they have another name for it.
+    pub affinity_on: &'static [(&'static str, Affinity<&'static str>)],
     /// Headers that every request needs so that counts mean something.
     pub headers: &'static [(&'static str, &'static str)],
     /// Body fields, as JSON; null takes the dialect's own field out.
@@ -94,6 +96,7 @@ impl Preset {
         key_env: None,
         usage: "prompt_tokens includes prompt_tokens_details.cached_tokens",
         affinity: None,
+        affinity_on: &[],
         headers: &[],
         body: &[],
         limit_field: "max_tokens",
@@ -109,6 +112,12 @@ impl Preset {
         source: "",
         as_of: "",
     };
+
+    /// What keeps a conversation on one server in `dialect`.
+    pub fn affinity_in(&self, dialect: &str) -> Option<Affinity<&'static str>> {
+        let named = self.affinity_on.iter().find(|(on, _)| *on == dialect);
+        named.map(|(_, affinity)| *affinity).or(self.affinity)
+    }
 
     /// Why the read count is not to be trusted on `dialect`; `None` where nothing is known against it.
     pub fn unreliable_on(&self, dialect: &str) -> Option<&'static str> {

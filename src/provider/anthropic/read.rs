@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 #[derive(Default)]
 pub(super) struct AnthropicReader {
     usage: Map<String, Value>,
+    /// Whether the stream opened with counts that are all 0. No prompt has no token:
+    /// LiteLLM sends them before the server behind it has answered.
+    empty_opening: bool,
     /// Content blocks that are calls of tools, in order.
     calls: Vec<usize>,
     finished: bool,
@@ -18,12 +21,10 @@ impl Reader for AnthropicReader {
         let delta = value.get("delta").unwrap_or(&Value::Null);
         match text(value, "type").unwrap_or(name) {
             "message_start" => {
-                self.count(
-                    value
-                        .get("message")
-                        .and_then(|message| message.get("usage")),
-                    out,
-                );
+                let message = value.get("message");
+                let opening = message.and_then(|message| message.get("usage"));
+                self.empty_opening = opening.is_some_and(counts_nothing);
+                self.count(opening, out);
             }
             "content_block_start" => {
                 let block = value.get("content_block").unwrap_or(&Value::Null);
@@ -33,6 +34,7 @@ impl Reader for AnthropicReader {
             "message_delta" => {
                 self.finish(delta, out);
                 self.count(value.get("usage"), out);
+                self.unsaid(value.get("usage"), out);
             }
             "message_stop" => {
                 if !self.finished {
@@ -61,11 +63,35 @@ impl Reader for AnthropicReader {
     }
 }
 
+/// Whether a usage object has the parts of a prompt and none of them has a token.
+fn counts_nothing(usage: &Value) -> bool {
+    const PARTS: [&str; 3] = [
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    ];
+    PARTS
+        .iter()
+        .all(|part| usage.get(part).and_then(Value::as_u64) == Some(0))
+}
+
 impl AnthropicReader {
     fn count(&mut self, newer: Option<&Value>, out: &mut Vec<ChatEvent>) {
         if let Some(Value::Object(newer)) = newer {
             usage::overwrite(&mut self.usage, newer);
             out.extend(usage::exclusive(&self.usage).map(ChatEvent::Usage));
+        }
+    }
+
+    /// Tells which counts stand in an empty opening and nowhere else.
+    fn unsaid(&self, newer: Option<&Value>, out: &mut Vec<ChatEvent>) {
+        let said =
+            |name: &str| newer.is_some_and(|newer| newer.get(name).is_some_and(Value::is_u64));
+        if self.empty_opening {
+            out.push(ChatEvent::Unsaid {
+                read: !said("cache_read_input_tokens"),
+                write: !said("cache_creation_input_tokens") && !said("cache_creation"),
+            });
         }
     }
 

@@ -1,39 +1,135 @@
 //! Results and records to figures, with the sentences below them.
 //!
 //! Invariants: a figure holds only what its records say; what was left out, or
-//! only estimated, stands in the sentence below it.
+//! only estimated, stands in the sentence below it; a kind of picture that a run
+//! has nothing for is left out with its reason.
 
 mod by_group;
 mod by_turn;
+mod cost;
+mod length;
+mod load;
+mod lost;
 mod map;
+mod targets;
+mod ttft;
 
 use super::detail::Detail;
 use super::files::CHARTS;
 use super::html::Picture;
 use super::scenes::{DRAWN_SCENES, scenes};
 use crate::analysis::Results;
+use crate::analysis::points::Points;
 use std::collections::HashSet;
 
-/// Every picture of the run, in the order of a page.
-pub(super) fn figures(results: &Results, detail: &Detail) -> Vec<Picture> {
-    let mut names = Names::default();
-    let mut drawn: Vec<Picture> = Vec::new();
-    let mut add = |parts: &[&str], picture: Option<Picture>| {
-        drawn.extend(picture.map(|picture| Picture {
+/// The pictures of a run.
+pub(super) struct Figures {
+    /// Every picture, in the order of a page.
+    pub(super) drawn: Vec<Picture>,
+    /// Kinds of pictures that there are none of, each with its reason.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Every picture of the run.
+pub(super) fn figures(results: &Results, detail: &Detail, points: &Points) -> Figures {
+    let mut all = Collected::default();
+    all.one(&["share-by-group"], by_group::picture(results));
+    all.kind(
+        "share-by-target",
+        "there is one target only",
+        targets::pictures(results),
+    );
+    all.kind(
+        "share-by-load",
+        "there is one load level only",
+        load::pictures(results),
+    );
+    let scenes = scenes(results);
+    let drawn = &scenes[..scenes.len().min(DRAWN_SCENES)];
+    for scene in drawn {
+        let name = scene.name(results);
+        all.one(&["share-by-turn", &name], by_turn::picture(scene, results));
+    }
+    all.kind(
+        "lost-by-cause",
+        "no prefix broke",
+        lost::pictures(results, points),
+    );
+    all.kind(
+        "cost-by-part",
+        no_cost(results),
+        cost::pictures(results, points),
+    );
+    let times = ttft::distributions(results, points);
+    all.kind("ttft-distribution", "no request had a first token", times);
+    let times = ttft::by_computed(results, points);
+    all.kind(
+        "ttft-by-computed",
+        "no request had both a count and a first token",
+        times,
+    );
+    all.kind(
+        "share-by-length",
+        "no request has a count",
+        length::pictures(results, points),
+    );
+    let sizes = map::Sizes::of(detail);
+    for scene in drawn {
+        let name = scene.name(results);
+        for (configuration, picture) in map::pictures(scene, results, detail, &sizes) {
+            all.one(&["prefix-map", &name, &configuration], Some(picture));
+        }
+    }
+    Figures {
+        drawn: all.drawn,
+        left_out: all.left_out,
+    }
+}
+
+/// Why there is no picture of costs.
+fn no_cost(results: &Results) -> &'static str {
+    if results
+        .targets
+        .iter()
+        .any(|target| target.price_source.is_some())
+    {
+        "no conversation has a bill for each of its requests"
+    } else {
+        "no target has prices"
+    }
+}
+
+/// Pictures so far.
+#[derive(Default)]
+struct Collected {
+    names: Names,
+    drawn: Vec<Picture>,
+    left_out: Vec<String>,
+}
+
+impl Collected {
+    fn one(&mut self, parts: &[&str], picture: Option<Picture>) {
+        let names = &mut self.names;
+        self.drawn.extend(picture.map(|picture| Picture {
             file: format!("{CHARTS}/{}.svg", names.free(parts)),
             ..picture
         }));
-    };
-    add(&["share-by-group"], by_group::picture(results));
-    let sizes = map::Sizes::of(detail);
-    for scene in scenes(results).iter().take(DRAWN_SCENES) {
-        let name = scene.name(results);
-        add(&["share-by-turn", &name], by_turn::picture(scene, results));
-        for (configuration, picture) in map::pictures(scene, results, detail, &sizes) {
-            add(&["prefix-map", &name, &configuration], Some(picture));
+    }
+
+    /// All pictures of a kind, each with where it was measured; or why there is none.
+    fn kind(&mut self, name: &str, reason: &str, pictures: Vec<(String, Picture)>) {
+        if pictures.is_empty() {
+            let said = name.replace('-', " ");
+            self.left_out.push(format!("{said} ({reason})"));
+        }
+        for (place, picture) in pictures {
+            if place.is_empty() {
+                self.one(&[name], Some(picture));
+            } else {
+                self.one(&[name, &place], Some(picture));
+            }
         }
     }
-    drawn
 }
 
 /// Names of files that are taken.
@@ -54,11 +150,18 @@ impl Names {
     }
 }
 
-/// Lowercase letters, digits and single hyphens, at most a hundred.
+/// Bytes of a file's name, less its ending and what tells it from another: file systems take 255.
+const LONGEST: usize = 160;
+
+/// Lowercase letters of any script, digits and single hyphens.
 fn slug(text: &str) -> String {
     let mut out = String::new();
-    for letter in text.chars().flat_map(char::to_lowercase).take(100) {
-        if letter.is_ascii_alphanumeric() {
+    for letter in text.chars().flat_map(char::to_lowercase) {
+        if out.len() + letter.len_utf8() > LONGEST {
+            break;
+        }
+        // Also the marks of a letter that is written in two.
+        if letter.is_alphanumeric() || ('\u{300}'..='\u{36F}').contains(&letter) {
             out.push(letter);
         } else if !out.ends_with('-') {
             out.push('-');

@@ -72,6 +72,7 @@ fn page() -> Page {
         warnings: vec![NASTY.to_owned()],
         summary: table("Summary"),
         figures: vec![figure(NASTY)],
+        figures_note: String::new(),
         breaks_note: NASTY.to_owned(),
         breaks: vec![Break {
             lost: "3,100 tokens".to_owned(),

@@ -58,6 +58,8 @@ fn ending(manifest: &Manifest) -> String {
     match &manifest.ending {
         Some(Ending::Complete) => "complete".to_owned(),
         Some(Ending::Interrupted) => "interrupted".to_owned(),
+        Some(Ending::Partial(why)) => format!("complete in part: {why}"),
+        Some(Ending::Limited(why)) => format!("ended at a limit: {why}"),
         Some(Ending::Failed(why)) => format!("failed: {why}"),
         None => "not ended".to_owned(),
     }

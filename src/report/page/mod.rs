@@ -17,6 +17,8 @@ use crate::units::grouped;
 /// What a page shows besides results.
 pub(super) struct Shown {
     pub(super) pictures: Vec<Picture>,
+    /// Kinds of pictures that there are none of, each with its reason.
+    pub(super) left_out: Vec<String>,
     /// Breaks with their texts, and how many there are in the drawn conversations.
     pub(super) breaks: (Vec<Break>, usize),
     pub(super) textless: bool,
@@ -59,12 +61,21 @@ pub(super) fn page(results: &Results, manifest: &Manifest, shown: Shown) -> Page
         warnings: notes(results),
         summary: tables::totals(results),
         figures: shown.pictures,
+        figures_note: pictures_note(&shown.left_out),
         breaks_note: breaks_note(breaks.len(), all),
         breaks,
         tables,
         facts: facts::facts(manifest),
         downloads: shown.downloads,
     }
+}
+
+/// Which kinds of pictures there are none of, and why.
+fn pictures_note(left_out: &[String]) -> String {
+    if left_out.is_empty() {
+        return String::new();
+    }
+    format!("Not drawn: {}.", left_out.join("; "))
 }
 
 fn breaks_note(shown: usize, all: usize) -> String {

@@ -11,36 +11,66 @@ use crate::scenario::names::nearest;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Names of the built-in configurations.
-const BUILT_IN: &[&str] = &[
-    "inline",
-    "dev",
-    "lever-off",
-    "parts",
-    "turn-context",
-    "layered",
-    "copilot-3.1",
-    "copilot-4",
-    "append-only",
-    "external",
-    "raw",
-];
-
-/// Options that only these bases read.
-const ONLY: &[(&str, &[&str])] = &[
-    ("external", &["external"]),
-    ("raw", &["raw"]),
-    ("prompt_prefix", &["dev", "lever-off"]),
-    ("drop_current_from_library", &["layered"]),
-];
-
-/// The registry's names; before any strategy is registered, those of the design.
 fn known() -> Vec<&'static str> {
-    if STRATEGIES.is_empty() {
-        BUILT_IN.to_vec()
-    } else {
-        STRATEGIES.iter().map(|kind| kind.name).collect()
+    STRATEGIES.iter().map(|kind| kind.name).collect()
+}
+
+/// `a, b and c`.
+fn enumerated(names: &[&str]) -> String {
+    match names {
+        [] => "no configuration".to_owned(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+impl ConfigurationFile {
+    /// The options that are set, with their places.
+    fn given(&self) -> Vec<(&'static str, &Range<usize>)> {
+        let Self {
+            base: _,
+            markers,
+            marker_ttl,
+            tail,
+            summary,
+            timestamps,
+            memory_form,
+            prompt_cache_key,
+            affinity_header,
+            reasoning,
+            window,
+            prompt_prefix,
+            drop_current_from_library,
+            external,
+            raw,
+        } = self;
+        let all = [
+            ("markers", place(markers.as_ref())),
+            ("marker_ttl", place(marker_ttl.as_ref())),
+            ("tail", place(tail.as_ref())),
+            ("summary", place(summary.as_ref())),
+            ("timestamps", place(timestamps.as_ref())),
+            ("memory_form", place(memory_form.as_ref())),
+            ("prompt_cache_key", place(prompt_cache_key.as_ref())),
+            ("affinity_header", place(affinity_header.as_ref())),
+            ("reasoning", place(reasoning.as_ref())),
+            ("window", place(window.as_ref())),
+            ("prompt_prefix", place(prompt_prefix.as_ref())),
+            (
+                "drop_current_from_library",
+                place(drop_current_from_library.as_ref()),
+            ),
+            ("external", place(external.as_ref())),
+            ("raw", place(raw.as_ref())),
+        ];
+        let set = all.into_iter();
+        set.filter_map(|(name, place)| Some((name, place?)))
+            .collect()
+    }
+}
+
+fn place<T>(at: Option<&At<T>>) -> Option<&Range<usize>> {
+    at.map(|at| &at.place)
 }
 
 fn value<T: Clone>(at: Option<&At<T>>) -> Option<T> {
@@ -131,28 +161,19 @@ impl Check {
 
     /// Refuses an option that its base would read over.
     fn only(&self, file: &ConfigurationFile, base: &str) -> Result<(), ScenarioError> {
-        let places: [(&str, Option<&Range<usize>>); 4] = [
-            ("external", file.external.as_ref().map(|at| &at.place)),
-            ("raw", file.raw.as_ref().map(|at| &at.place)),
-            (
-                "prompt_prefix",
-                file.prompt_prefix.as_ref().map(|at| &at.place),
-            ),
-            (
-                "drop_current_from_library",
-                file.drop_current_from_library.as_ref().map(|at| &at.place),
-            ),
-        ];
-        for (option, place) in places {
-            let bases = ONLY.iter().find(|(name, _)| *name == option);
-            if let (Some(place), Some((_, bases))) = (place, bases)
-                && !bases.contains(&base)
-            {
-                let mistake = Mistake::value(
-                    format_args!("`{option}`"),
-                    format!("is an option of {} only", bases.join(" and ")),
+        let reads = |name: &str, option: &str| {
+            let kind = STRATEGIES.iter().find(|kind| kind.name == name);
+            kind.is_some_and(|kind| kind.options.contains(&option))
+        };
+        for (option, place) in file.given() {
+            if !reads(base, option) {
+                let readers = known().into_iter().filter(|name| reads(name, option));
+                let readers: Vec<&str> = readers.collect();
+                let said = format!(
+                    "is an option of {} only, not of `{base}`",
+                    enumerated(&readers)
                 );
-                return Err(self.error(place, mistake));
+                return Err(self.error(place, Mistake::value(format_args!("`{option}`"), said)));
             }
         }
         Ok(())

@@ -1,7 +1,9 @@
 //! From the grammar's types to a checked plan.
 
-use super::grammar::{FleetFile, IsolateFile, LimitsFile, OrderFile, PlanFile, RoutingFile};
-use super::model::{Embedded, Fleet, Limits, Plan, PlannedScenario};
+mod pace;
+
+use super::grammar::{FleetFile, IsolateFile, OrderFile, PlanFile, RoutingFile};
+use super::model::{Embedded, Fleet, Plan, PlannedScenario};
 use super::values::ScenarioEntry;
 use crate::cache::{Model, Routing};
 use crate::chat::Family;
@@ -14,15 +16,13 @@ use crate::scenario::limits::Limits as Sizes;
 use crate::scenario::load::folder_of;
 use crate::scenario::load::yaml::{At, Source};
 use crate::scenario::names::nearest;
-use crate::units::{Money, Tokens};
+use crate::scenario::pace::MOST_SESSIONS;
+use crate::units::Tokens;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Most conversations at once that a plan may ask for.
-const MOST_SESSIONS: u32 = 1_000_000;
 
 /// Walks a plan.
 struct Walk {
@@ -50,6 +50,7 @@ pub(super) fn plan(
     walk.chosen(file)?;
     walk.targets(file)?;
     walk.load(file)?;
+    walk.pace(file, folder_of(path))?;
     let embedded = walk.embedded(file)?;
     let limits = walk.limits(&file.limits)?;
     let rules = walk.rules(&file.rules)?;
@@ -305,34 +306,6 @@ impl Walk {
         Ok(Embedded {
             cache: cache.transpose()?,
             lifetime: lifetime.transpose()?,
-        })
-    }
-
-    fn limits(&self, file: &LimitsFile) -> Result<Limits, ScenarioError> {
-        for (name, limit) in [("`requests`", &file.requests), ("`tokens`", &file.tokens)] {
-            if let Some(zero) = limit.as_ref().filter(|limit| limit.value == 0) {
-                return self.wrong(&zero.place, name, "must be at least 1");
-            }
-        }
-        let cost = file.usd.as_ref().map(|usd| {
-            if !usd.value.is_finite() || !(0.0..=1e9).contains(&usd.value) {
-                return self.wrong(
-                    &usd.place,
-                    "`usd`",
-                    "must be an amount of dollars, 0 or more",
-                );
-            }
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "at most 1e21, and an i128 holds 1e38"
-            )]
-            let pico = (usd.value * 1e12).round() as i128;
-            Ok(Money(pico))
-        });
-        Ok(Limits {
-            requests: file.requests.as_ref().map(|limit| limit.value),
-            tokens: file.tokens.as_ref().map(|limit| Tokens(limit.value)),
-            cost: cost.transpose()?,
         })
     }
 

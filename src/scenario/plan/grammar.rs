@@ -46,6 +46,19 @@ pub(super) struct PlanFile {
     pub(super) repeat: Option<At<u32>>,
     /// Conversations at once; a list makes each a load level, and so a cell, of its own.
     pub(super) sessions: Option<At<Several<u32>>>,
+    /// How conversations begin, in place of `sessions`; a list makes each a load level: `sessions=8`
+    /// (closed), `open=2/s,poisson`, `ramp=1/s..10/s,over=5m`, `steps=1@30s,8@30s`, `trace=FILE`.
+    pub(super) load: Option<At<Several<String>>>,
+    /// Level after level, in place of `sessions`: `sessions=1..64,x2`, `open=1/s..32/s,+4`.
+    pub(super) sweep: Option<At<String>>,
+    /// The sweep ends at the first level that does not keep one of these: `ttft_p90<=500ms`,
+    /// `late_p99<=1ms`, `failed<=1%`, `shed<=0%`.
+    pub(super) until: Option<At<Several<String>>>,
+    /// Conversations begin for so long in each cell: `10m`.
+    pub(super) duration: Option<At<String>>,
+    /// How long a person thinks between an answer and the next message: `2s`, `uniform=1s..5s`,
+    /// `exponential=5s`, `lognormal=5s,sigma=1`; not at all.
+    pub(super) think: Option<At<String>>,
     /// In which order cells and their conversations are run; given.
     pub(super) order: Option<At<OrderFile>>,
     /// What starts on a cold cache; every conversation.
@@ -56,7 +69,7 @@ pub(super) struct PlanFile {
     pub(super) retries: Option<At<u32>>,
     /// Seed of everything drawn; 1.
     pub(super) seed: Option<At<u64>>,
-    /// A run that would need more than this is not begun.
+    /// Bounds of the whole run, and what holds its requests back.
     #[serde(default)]
     pub(super) limits: LimitsFile,
     /// Rules that the results must keep, for `gate`.
@@ -102,16 +115,24 @@ pub(super) enum IsolateFile {
     None,
 }
 
-/// Bounds of the whole run, checked before its first request.
+/// Bounds of the whole run, and what holds its requests back.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct LimitsFile {
-    /// Requests.
+    /// A run that would send more requests is not begun.
     pub(super) requests: Option<At<u64>>,
-    /// Prompt tokens.
+    /// A run that would send more prompt tokens is not begun.
     pub(super) tokens: Option<At<u64>>,
-    /// US dollars, with nothing read from a cache and every answer as long as allowed.
+    /// US dollars; the run ends before it has cost more.
     pub(super) usd: Option<At<f64>>,
+    /// Requests in flight at a target; arrivals above it are shed, turns wait.
+    pub(super) in_flight: Option<At<u32>>,
+    /// Requests that may begin in any minute, for each target.
+    pub(super) requests_per_minute: Option<At<u64>>,
+    /// Tokens, of prompts and answers, in any minute, for each target.
+    pub(super) tokens_per_minute: Option<At<u64>>,
+    /// The longest wait that a server may ask for: `2m`; 1m.
+    pub(super) longest_wait: Option<At<String>>,
 }
 
 /// A fleet of servers that is too large to run, for `predict`.

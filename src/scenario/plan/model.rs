@@ -5,7 +5,7 @@ use super::super::load::yaml::Source;
 use crate::cache::{Model, Routing};
 use crate::chat::Digest;
 use crate::scenario::model::ConfigurationSpec;
-use crate::units::{Money, Tokens};
+use crate::units::Tokens;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -60,15 +60,13 @@ pub struct Embedded {
     pub lifetime: Option<Duration>,
 }
 
-/// Bounds of a whole run; `None`: none.
+/// Bounds within which a run must be planned to be begun; `None`: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Requests.
     pub requests: Option<u64>,
     /// Prompt tokens.
     pub tokens: Option<Tokens>,
-    /// Cost with nothing cached and every answer as long as allowed.
-    pub cost: Option<Money>,
 }
 
 /// A fleet of servers.

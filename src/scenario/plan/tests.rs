@@ -3,7 +3,7 @@
 use super::*;
 use crate::cache::Routing;
 use crate::scenario::load::shown;
-use crate::units::{Money, Tokens};
+use crate::units::Tokens;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -97,7 +97,7 @@ fn everything_that_a_plan_can_say_is_read() {
     assert_eq!(cache.as_deref(), Some("blocks:32"));
     assert_eq!(plan.limits.requests, Some(100));
     assert_eq!(plan.limits.tokens, Some(Tokens(1_000_000)));
-    assert_eq!(plan.limits.cost, Some(Money(2_500_000_000_000)));
+    assert_eq!(plan.setting("max-usd"), ["2.5"]);
     assert_eq!(plan.rules, ["cached_share > 0.5"]);
 }
 

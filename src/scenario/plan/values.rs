@@ -82,6 +82,27 @@ impl<T: Copy> At<Several<T>> {
     }
 }
 
+impl At<Several<String>> {
+    /// Every text as a value of its own.
+    pub(super) fn texts(&self) -> Vec<At<String>> {
+        match &self.value {
+            Several::One(text) => vec![At {
+                value: text.clone(),
+                place: self.place.clone(),
+                line: self.line,
+            }],
+            Several::List(list) => list
+                .iter()
+                .map(|at| At {
+                    value: at.value.clone(),
+                    place: at.place.clone(),
+                    line: at.line,
+                })
+                .collect(),
+        }
+    }
+}
+
 struct SeveralVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for SeveralVisitor<T> {

@@ -1,7 +1,7 @@
 //! `/v1/chat/completions`.
 
 use super::parts::{Content, Tool, role, tools};
-use super::{Ask, Said, json};
+use super::{Ask, CacheFields, CacheOptions, Said, json};
 use crate::server::refusal::Refusal;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -25,6 +25,14 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(default)]
     cache_salt: Option<String>,
+    #[serde(default)]
+    prompt_cache_options: Option<CacheOptions>,
+    #[serde(default)]
+    prompt_cache_retention: Option<String>,
+    #[serde(default)]
+    id_slot: Option<i64>,
+    #[serde(default)]
+    cache_prompt: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -66,6 +74,7 @@ impl Message<'_> {
         let mut said = Said::new(role(&self.role));
         if let Some(reasoning) = &self.reasoning_content {
             said.add(reasoning, false);
+            said.reasoning = said.text.len();
         }
         Content::read(self.content)?.add_to(&mut said);
         for Call { function } in self.tool_calls.iter().flatten() {
@@ -99,5 +108,12 @@ pub(super) fn read(body: &[u8]) -> Result<Ask, Refusal> {
         continuous: options.continuous_usage_stats,
         max_tokens: body.max_completion_tokens.or(body.max_tokens),
         salt: body.cache_salt,
+        cache: CacheFields {
+            options: body.prompt_cache_options,
+            retention: body.prompt_cache_retention,
+            // -1 is any.
+            slot: body.id_slot.and_then(|slot| usize::try_from(slot).ok()),
+            cold: body.cache_prompt == Some(false),
+        },
     })
 }

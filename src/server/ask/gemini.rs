@@ -1,7 +1,7 @@
 //! `/v1beta/models/MODEL:generateContent` and `:streamGenerateContent`.
 
 use super::parts::{Tool, tools};
-use super::{Ask, Said, json};
+use super::{Ask, CacheFields, Said, json};
 use crate::chat::Role;
 use crate::server::refusal::Refusal;
 use serde::Deserialize;
@@ -19,6 +19,9 @@ struct Body<'a> {
     tools: Option<Vec<Declared<'a>>>,
     #[serde(default)]
     generation_config: Option<Limits>,
+    /// No field of the service: the embedded server knows salts on every path.
+    #[serde(default, rename = "cache_salt")]
+    salt: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -134,6 +137,7 @@ pub(super) fn read(body: &[u8]) -> Result<Ask, Refusal> {
         max_tokens: body
             .generation_config
             .and_then(|limits| limits.max_output_tokens),
-        salt: None,
+        salt: body.salt,
+        cache: CacheFields::default(),
     })
 }

@@ -1,11 +1,10 @@
 //! `/v1/messages`.
 
-use super::parts::{Content, Part, Tool, role, tools};
-use super::{Ask, Said, json};
+use super::parts::{Content, Marker, Part, Tool, role, tools};
+use super::{Ask, CacheFields, Said, json};
 use crate::chat::Role;
 use crate::server::refusal::Refusal;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -26,8 +25,8 @@ struct Body<'a> {
     #[serde(default)]
     cache_salt: Option<String>,
     /// At the top: a marker behind the last block.
-    #[serde(default)]
-    cache_control: Option<IgnoredAny>,
+    #[serde(default, borrow)]
+    cache_control: Option<Marker<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -64,15 +63,16 @@ impl Message<'_> {
                 }
                 "tool_use" => {
                     calls.add(part.name.as_deref().unwrap_or_default(), false);
-                    calls.add(part.input.map_or("", RawValue::get), part.marked());
+                    calls.add(part.input.map_or("", RawValue::get), part.mark());
                 }
-                _ => said.add(part.said(), part.marked()),
+                _ => said.add(part.said(), part.mark()),
             }
         }
         let behind = said.text.len();
         said.text.push_str(&calls.text);
-        said.marks
-            .extend(calls.marks.iter().map(|mark| behind + mark));
+        let moved = |marks: &[usize]| marks.iter().map(|mark| behind + mark).collect::<Vec<_>>();
+        said.marks.extend(moved(&calls.marks));
+        said.long_marks.extend(moved(&calls.long_marks));
         if results == 0 || !said.text.is_empty() {
             all.push(said);
         }
@@ -83,8 +83,7 @@ impl Message<'_> {
 fn result(part: &Part<'_>) -> serde_json::Result<Said> {
     let mut said = Said::new(Role::Tool);
     Content::read(part.content)?.add_to(&mut said);
-    let end = said.text.len();
-    said.marks.extend(part.marked().then_some(end));
+    said.mark(part.mark());
     Ok(said)
 }
 
@@ -116,10 +115,8 @@ pub(super) fn read(body: &[u8]) -> Result<Ask, Refusal> {
             .add_to(&mut said)
             .map_err(|error| broken(index, &format!("messages[{index}].content"), error))?;
     }
-    if let (Some(_), Some(last)) = (body.cache_control, said.last_mut()) {
-        let end = last.text.len();
-        last.marks.retain(|&mark| mark != end);
-        last.marks.push(end);
+    if let Some(last) = said.last_mut() {
+        last.mark(Marker::of(body.cache_control.as_ref()));
     }
     Ok(Ask {
         model: body.model,
@@ -129,5 +126,6 @@ pub(super) fn read(body: &[u8]) -> Result<Ask, Refusal> {
         continuous: false,
         max_tokens: Some(max_tokens),
         salt: body.cache_salt,
+        cache: CacheFields::default(),
     })
 }

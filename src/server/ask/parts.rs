@@ -1,9 +1,8 @@
 //! What the bodies of all dialects are made of.
 
-use super::Said;
+use super::{Mark, Said};
 use crate::chat::Role;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -24,15 +23,34 @@ pub(super) struct Part<'a> {
     pub(super) input: Option<&'a RawValue>,
     #[serde(default, borrow)]
     pub(super) content: Option<&'a RawValue>,
-    #[serde(default)]
-    cache_control: Option<IgnoredAny>,
-    #[serde(default)]
-    prompt_cache_breakpoint: Option<IgnoredAny>,
+    #[serde(default, borrow)]
+    cache_control: Option<Marker<'a>>,
+    #[serde(default, borrow)]
+    prompt_cache_breakpoint: Option<Marker<'a>>,
+}
+
+/// A cache marker of any dialect.
+#[derive(Deserialize)]
+pub(super) struct Marker<'a> {
+    #[serde(default, borrow)]
+    ttl: Option<Cow<'a, str>>,
+}
+
+impl Marker<'_> {
+    /// What the marker asks for; nothing where there is none.
+    pub(super) fn of(marker: Option<&Self>) -> Mark {
+        match marker.map(|marker| marker.ttl.as_deref()) {
+            None => Mark::None,
+            Some(Some("1h")) => Mark::Long,
+            Some(_) => Mark::Usual,
+        }
+    }
 }
 
 impl Part<'_> {
-    pub(super) fn marked(&self) -> bool {
-        self.cache_control.is_some() || self.prompt_cache_breakpoint.is_some()
+    pub(super) fn mark(&self) -> Mark {
+        let own = self.cache_control.as_ref();
+        Marker::of(own.or(self.prompt_cache_breakpoint.as_ref()))
     }
 
     /// Its text, if it is one of text, thought or refusal.
@@ -64,7 +82,7 @@ impl<'a> Content<'a> {
             Self::Text(text) => said.add(text, false),
             Self::Parts(parts) => {
                 for part in parts {
-                    said.add(part.said(), part.marked());
+                    said.add(part.said(), part.mark());
                 }
             }
         }
@@ -85,8 +103,26 @@ pub(super) struct Tool<'a> {
     parameters: Option<&'a RawValue>,
     #[serde(default, borrow)]
     input_schema: Option<&'a RawValue>,
-    #[serde(default)]
-    cache_control: Option<IgnoredAny>,
+    #[serde(default, borrow)]
+    cache_control: Option<Marker<'a>>,
+}
+
+impl<'a> Tool<'a> {
+    /// A definition that was read elsewhere.
+    pub(super) fn new(
+        name: &'a str,
+        description: &'a str,
+        parameters: Option<&'a RawValue>,
+    ) -> Self {
+        Self {
+            function: None,
+            name: Cow::Borrowed(name),
+            description: Some(Cow::Borrowed(description)),
+            parameters,
+            input_schema: None,
+            cache_control: None,
+        }
+    }
 }
 
 /// The first message of a conversation with tools; `None` without any.
@@ -97,8 +133,8 @@ pub(super) fn tools(tools: &[Tool<'_>]) -> Option<Said> {
         said.add(&inner.name, false);
         said.add(inner.description.as_deref().unwrap_or_default(), false);
         let schema = inner.parameters.or(inner.input_schema);
-        let marked = tool.cache_control.is_some() || inner.cache_control.is_some();
-        said.add(schema.map_or("", RawValue::get), marked);
+        let marker = tool.cache_control.as_ref().or(inner.cache_control.as_ref());
+        said.add(schema.map_or("", RawValue::get), Marker::of(marker));
     }
     (!tools.is_empty()).then_some(said)
 }

@@ -1,7 +1,7 @@
 //! `/v1/responses`.
 
 use super::parts::{Content, Tool, role, tools};
-use super::{Ask, Said, json};
+use super::{Ask, CacheFields, CacheOptions, Said, json};
 use crate::chat::Role;
 use crate::server::refusal::Refusal;
 use serde::Deserialize;
@@ -24,6 +24,10 @@ struct Body<'a> {
     max_output_tokens: Option<u32>,
     #[serde(default)]
     cache_salt: Option<String>,
+    #[serde(default)]
+    prompt_cache_options: Option<CacheOptions>,
+    #[serde(default)]
+    prompt_cache_retention: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -104,5 +108,10 @@ pub(super) fn read(body: &[u8]) -> Result<Ask, Refusal> {
         continuous: false,
         max_tokens: body.max_output_tokens,
         salt: body.cache_salt,
+        cache: CacheFields {
+            options: body.prompt_cache_options,
+            retention: body.prompt_cache_retention,
+            ..CacheFields::default()
+        },
     })
 }

@@ -97,6 +97,28 @@ fn a_gemini_body_becomes_messages() {
 }
 
 #[test]
+fn a_converse_body_becomes_the_same_messages() {
+    let body = r#"{"system": [{"text": "Be brief."}, {"cachePoint": {"type": "default"}}],
+        "toolConfig": {"tools": [{"toolSpec": {"name": "find", "description": "Finds.",
+            "inputSchema": {"json": {"type": "object"}}}}, {"cachePoint": {"type": "default"}}]},
+        "messages": [
+            {"role": "user", "content": [{"text": "One"}, {"text": "."}]},
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "1", "name": "find", "input": {"a": 1}}}]},
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "1", "content": [{"text": "here"}]}},
+                {"text": "Two."}, {"cachePoint": {"type": "default"}}]}]}"#;
+    let find = "findFinds.{\"type\": \"object\"}";
+    let expected = [
+        ("tools", find.to_owned(), vec![find.len()]),
+        ("system", "Be brief.".to_owned(), vec![9]),
+        plain("user", "One."),
+        plain("assistant", "find{\"a\": 1}"),
+        plain("tool", "here"),
+        ("user", "Two.".to_owned(), vec![4]),
+    ];
+    assert_eq!(said(Dialect::Bedrock, body), expected);
+}
+
+#[test]
 fn a_marker_at_the_top_stands_behind_the_last_block() {
     let body = r#"{"max_tokens":1,"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":"Hi"}]}"#;
     let marked = ("user", "Hi".to_owned(), vec![2]);

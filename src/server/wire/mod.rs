@@ -3,6 +3,7 @@
 //! Everything is decided before the first byte is sent; a [`Frame`] only says
 //! when it is due. The text is written by hand and never by `provider`.
 
+mod bedrock;
 mod chat;
 mod gemini;
 mod messages;
@@ -103,6 +104,7 @@ impl Answer {
             Dialect::Messages => messages::whole(self),
             Dialect::Responses => responses::whole(self),
             Dialect::Gemini => gemini::whole(self),
+            Dialect::Bedrock => bedrock::whole(self),
         }
     }
 
@@ -113,6 +115,8 @@ impl Answer {
             Dialect::Messages => messages::frames(self),
             Dialect::Responses => responses::frames(self),
             Dialect::Gemini => gemini::frames(self),
+            // Never streamed: see the module.
+            Dialect::Bedrock => Vec::new(),
         }
     }
 
@@ -122,7 +126,7 @@ impl Answer {
             Dialect::Chat => chat::failure(due),
             Dialect::Messages => messages::failure(due),
             Dialect::Responses => responses::failure(due),
-            Dialect::Gemini => gemini::failure(due),
+            Dialect::Gemini | Dialect::Bedrock => gemini::failure(due),
         }
     }
 

@@ -19,7 +19,7 @@ mod shelf;
 pub use pieces::{Kind, Piece};
 
 use super::convert;
-use super::frame::{Frame, Marks, foreign, refuse};
+use super::frame::{Frame, Marks};
 use super::sources;
 use crate::chat::{Digest, Message, Origin, Prompt, Role, Span};
 use crate::context::Phrases;
@@ -37,6 +37,18 @@ use std::sync::Arc;
 pub(in crate::context) const LAYERED: StrategyKind = StrategyKind {
     name: NAME,
     about: "Five layers as documented: a library that only grows, references by id, raw history",
+    options: &[
+        "markers",
+        "marker_ttl",
+        "timestamps",
+        "memory_form",
+        "prompt_cache_key",
+        "affinity_header",
+        "reasoning",
+        "window",
+        "drop_current_from_library",
+    ],
+    compacts: false,
     start: Layered::start,
 };
 
@@ -78,8 +90,6 @@ impl Layered {
         let Setup {
             options, phrases, ..
         } = setup;
-        refuse(NAME, &foreign(&options))?;
-        refuse(NAME, &[("window", options.window.is_some())])?;
         Ok(Box::new(Self { options, phrases }))
     }
 

@@ -269,13 +269,15 @@ fn an_option_that_is_not_read_is_refused() {
         bodies: Arc::from([]),
     };
     let options = Options {
-        window: Some(9),
+        prompt_prefix: Some(true),
         ..Options::default()
     };
-    let error = (LAYERED.start)(setup(options)).err().unwrap();
-    assert_eq!(
-        error.to_string(),
-        "`layered` cannot render the option `window`"
+    let error = LAYERED.begin(setup(options)).err().unwrap();
+    assert!(
+        error
+            .to_string()
+            .starts_with("`layered` cannot render the option `prompt_prefix`; it reads markers, "),
+        "{error}"
     );
 }
 

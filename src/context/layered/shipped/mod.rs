@@ -17,7 +17,7 @@ use super::convert::{self, Options as ConvertOptions};
 use super::documented;
 use super::envelope::{Envelope, LayerId};
 use super::files::Files;
-use super::frame::{Frame, Marks, foreign, refuse, user};
+use super::frame::{Frame, Marks, user};
 use super::release::Release;
 use super::sources::in_layer;
 use crate::chat::{Class, Family, Origin, Prompt, Span, Text};
@@ -33,15 +33,31 @@ use message::chain_kind;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Options that both releases read.
+const OPTIONS: &[&str] = &[
+    "markers",
+    "marker_ttl",
+    "timestamps",
+    "memory_form",
+    "prompt_cache_key",
+    "affinity_header",
+    "reasoning",
+    "window",
+];
+
 /// The lines of the registry.
 pub(in crate::context) const COPILOT_3_1: StrategyKind = StrategyKind {
     name: "copilot-3.1",
     about: "Five layers as release 3.1.1 ships them: library re-read, context kept in the history",
+    options: OPTIONS,
+    compacts: false,
     start: |setup| Copilot::start(Release::V31, setup),
 };
 pub(in crate::context) const COPILOT_4: StrategyKind = StrategyKind {
     name: "copilot-4",
     about: "Five layers as release 4.0.2 ships them: library of frozen previews, known notes left out",
+    options: OPTIONS,
+    compacts: true,
     start: |setup| Copilot::start(Release::V4, setup),
 };
 
@@ -70,14 +86,6 @@ impl Copilot {
         let Setup {
             options, phrases, ..
         } = setup;
-        let name = name(release);
-        refuse(name, &foreign(&options))?;
-        let dropped = options.drop_current_from_library.is_some();
-        let windowed = options.window.is_some() && release == Release::V31;
-        refuse(
-            name,
-            &[("drop_current_from_library", dropped), ("window", windowed)],
-        )?;
         Ok(Box::new(Self {
             release,
             options,
@@ -191,13 +199,6 @@ impl Copilot {
             None if chain.wire.family == Family::Openrouter => Marks::Last,
             None => Marks::None,
         }
-    }
-}
-
-fn name(release: Release) -> &'static str {
-    match release {
-        Release::V31 => COPILOT_3_1.name,
-        Release::V4 => COPILOT_4.name,
     }
 }
 

@@ -192,8 +192,6 @@ fn options_are_followed_and_those_not_read_are_refused() {
     let options = Options {
         memory_form: Some(MemoryForm::Keyed),
         reasoning: Some(Reasoning::Keep),
-        prompt_cache_key: Some("user-{conversation}".to_owned()),
-        affinity_header: Some("x-session".to_owned()),
         ..Options::default()
     };
     let mut it = strategy("turn-context", options);
@@ -206,17 +204,9 @@ fn options_are_followed_and_those_not_read_are_refused() {
     assert!(system(&prompt).contains("name (1 tokens): Ada"));
     assert!(newest(&prompt).contains("changed name: Bob"));
     assert!(flat(&prompt).contains("Thinking."));
-    assert_eq!(
-        prompt.hints.prompt_cache_key.as_deref(),
-        Some("user-{conversation}")
-    );
-    assert_eq!(
-        prompt.hints.affinity,
-        [("x-session".to_owned(), "{conversation}".to_owned())]
-    );
 
-    let window = Options {
-        window: Some(1),
+    let library = Options {
+        drop_current_from_library: Some(true),
         ..Options::default()
     };
     let prefix = Options {
@@ -224,7 +214,7 @@ fn options_are_followed_and_those_not_read_are_refused() {
         ..Options::default()
     };
     for (name, options, named) in [
-        ("dev", window, "`window`"),
+        ("dev", library, "`drop_current_from_library`"),
         ("parts", prefix, "`prompt_prefix`"),
     ] {
         let setup = Setup {
@@ -233,7 +223,7 @@ fn options_are_followed_and_those_not_read_are_refused() {
             builder: None,
             bodies: Arc::from([]),
         };
-        let refused = (find(name).unwrap().start)(setup).err().unwrap();
+        let refused = find(name).unwrap().begin(setup).err().unwrap();
         assert!(matches!(refused, ContextError::Unsupported { .. }));
         assert!(refused.to_string().contains(named));
     }

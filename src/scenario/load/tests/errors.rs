@@ -285,7 +285,7 @@ fn an_option_that_the_base_does_not_read_is_refused() {
     insta::assert_snapshot!(refusal(text), @r#"
     scenario::value
 
-      × `drop_current_from_library` is an option of layered only
+      × `drop_current_from_library` is an option of layered only, not of `dev`
        ╭─[chat.yaml:3:48]
      2 │ configurations:
      3 │   mine: {base: dev, drop_current_from_library: on}

@@ -1,0 +1,157 @@
+//! Figures that a rule can name: every number of `summary.csv`, and a few more.
+
+use crate::analysis::Figures;
+use crate::units::Tokens;
+
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A fraction of 1.
+    Share,
+    /// Tokens.
+    Tokens,
+    /// Microseconds.
+    Micros,
+    /// US dollars.
+    Dollars,
+    /// Pieces.
+    Count,
+}
+
+/// What a figure depends on besides its own requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A share or a quantile: comparable whatever the number of requests.
+    Ratio,
+    /// A mean over whole conversations: comparable over the same mix of scenarios.
+    Mean,
+    /// The same, known only where every conversation is whole.
+    MeanOfAll,
+    /// A sum: comparable over the same conversations, each of them whole.
+    Sum,
+    /// A count of what went wrong or right: always known.
+    Tally,
+}
+
+/// What a figure is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// The usual figures.
+    pub figures: &'a Figures,
+    /// Requests whose prefix broke, and the tokens lost behind the breaks.
+    pub breaks: (u64, Option<Tokens>),
+}
+
+/// A figure that a rule can name.
+pub struct Metric {
+    /// As rules write it.
+    pub name: &'static str,
+    /// What it is, for a person.
+    pub about: &'static str,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// What has to be alike for two of it to be compared.
+    pub kind: Kind,
+    /// Whether a prediction knows it too.
+    pub predicted: bool,
+    /// Its value; `None` where there is no evidence.
+    pub of: fn(Known<'_>) -> Option<f64>,
+}
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl std::fmt::Debug for Metric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The metric of that name.
+pub(super) fn find(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+/// Defines [`METRICS`] from a line each.
+macro_rules! metrics {
+    ($($name:literal $unit:ident $kind:ident $predicted:literal $about:literal $of:expr;)+) => {
+        /// Every figure that a rule can name.
+        pub static METRICS: &[Metric] = &[$(Metric {
+            name: $name,
+            about: $about,
+            unit: Unit::$unit,
+            kind: Kind::$kind,
+            predicted: $predicted,
+            of: $of,
+        }),+];
+    };
+}
+
+fn tokens(value: Option<Tokens>) -> Option<f64> {
+    value.map(|tokens| tokens.0 as f64)
+}
+
+fn number(value: u64) -> Option<f64> {
+    Some(value as f64)
+}
+
+/// A sum of money over the whole conversations that it belongs to.
+fn each(sum: Option<f64>, conversations: u64) -> Option<f64> {
+    Some(sum? / (conversations > 0).then_some(conversations as f64)?)
+}
+
+metrics! {
+    "cached_share" Share Ratio false "prompt tokens read from the cache, of all"
+        |known| known.figures.cached_share;
+    "cached_share_low" Share Ratio false "lower end of its 95 % interval"
+        |known| Some(known.figures.cached_interval?.low);
+    "cached_share_high" Share Ratio false "upper end of its 95 % interval"
+        |known| Some(known.figures.cached_interval?.high);
+    "cached_share_after_first" Share Ratio false "cached share without each conversation's first request"
+        |known| known.figures.cached_share_after_first;
+    "achievable_share" Share Ratio true "what the cache model could return, of all prompt tokens"
+        |known| known.figures.achievable_share;
+    "eligible_share" Share Ratio true "prompt tokens that repeat an earlier prompt, of all"
+        |known| Some(tokens(known.figures.eligible)? / tokens(known.figures.total).filter(|total| *total > 0.0)?);
+    "efficiency" Share Ratio false "tokens read, of what the cache model could return"
+        |known| known.figures.efficiency;
+    "computed_per_conversation" Tokens Mean true "prompt tokens not read from the cache, for each conversation"
+        |known| known.figures.computed_per_conversation;
+    "computed_tokens" Tokens Sum true "prompt tokens not read from the cache"
+        |known| tokens(known.figures.computed);
+    "total_tokens" Tokens Sum true "prompt tokens"
+        |known| tokens(known.figures.total);
+    "read_tokens" Tokens Sum false "prompt tokens read from the cache"
+        |known| tokens(known.figures.read);
+    "eligible_tokens" Tokens Sum true "prompt tokens that repeat an earlier prompt"
+        |known| tokens(known.figures.eligible);
+    "bound_tokens" Tokens Sum true "prompt tokens that the cache model could return"
+        |known| tokens(known.figures.bound);
+    "breaks" Count Sum true "requests whose prefix broke"
+        |known| number(known.breaks.0);
+    "lost_tokens" Tokens Sum true "tokens lost behind the breaks"
+        |known| tokens(known.breaks.1);
+    "ttft_p50_us" Micros Ratio false "time to first token: half are faster"
+        |known| known.figures.ttft.p50_us;
+    "ttft_p90_us" Micros Ratio false "time to first token: nine in ten are faster"
+        |known| known.figures.ttft.p90_us;
+    "ttft_p99_us" Micros Ratio false "time to first token: 99 in a hundred are faster"
+        |known| known.figures.ttft.p99_us;
+    "cost_usd" Dollars Sum false "what the requests cost"
+        |known| Some(known.figures.cost?.usd());
+    "cost_uncached_usd" Dollars Sum false "what they would have cost without a cache"
+        |known| Some(known.figures.cost_uncached?.usd());
+    "cost_per_conversation_usd" Dollars MeanOfAll false "what the requests of a conversation cost"
+        |known| each(Some(known.figures.cost?.usd()), known.figures.conversations);
+    "requests" Count Tally true "requests, retries not counted apart"
+        |known| number(known.figures.requests);
+    "failed" Count Tally true "requests that were never answered"
+        |known| number(known.figures.failed);
+    "without_count" Count Tally false "answered requests without a usable count of cached tokens"
+        |known| number(known.figures.without_count);
+    "conversations" Count Tally true "conversations that the shares are taken from"
+        |known| number(known.figures.conversations);
+}

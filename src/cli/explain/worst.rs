@@ -1,0 +1,288 @@
+//! The breaks that cost most: what they cost, and what to change.
+
+use crate::analysis::advice::{Kept, Prompts, Slope, changes, kept, sentence, slope};
+use crate::analysis::bounds::may_be_held;
+use crate::analysis::breaks::Breaks;
+use crate::analysis::cost::saved_by_reading;
+use crate::analysis::{Cell, Samples};
+use crate::record::{
+    AttemptKey, BoundRecord, Break, Manifest, Outcome, RequestRecord, RunContents, SpanStore,
+    TargetFacts,
+};
+use crate::report::words::{dollars, latency, wrapped};
+use crate::tokens::{SharedEncoder, embedded};
+use crate::units::Tokens;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Breaks whose prompts are compared once more without their source.
+const LOOKED_INTO: usize = 500;
+/// Lines are broken at about this width.
+const WIDTH: usize = 100;
+
+/// A break, with what it cost.
+pub(super) struct Cost {
+    configuration: Arc<str>,
+    title: String,
+    broke: Break,
+    kept: Option<Kept>,
+    /// What the lost tokens took and cost, in words; none of what is not known.
+    price: Vec<String>,
+}
+
+/// A request with the earlier one that it parts from.
+struct Parted<'a> {
+    record: &'a RequestRecord,
+    broke: &'a Break,
+    earlier: Option<&'a RequestRecord>,
+}
+
+/// Breaks of answered requests, most tokens lost first. `records` come in the
+/// order of sending.
+fn parted<'a>(
+    records: &[&'a RequestRecord],
+    bounds: &HashMap<AttemptKey, &'a BoundRecord>,
+    spans: &'a SpanStore,
+) -> Vec<Parted<'a>> {
+    let mut breaks = Breaks::new(spans);
+    let mut found = Vec::new();
+    for &record in records {
+        let place = breaks.next(record, may_be_held(record));
+        let broke = bounds
+            .get(&record.key())
+            .and_then(|bound| bound.broke.as_ref());
+        if let Some(broke) = broke.filter(|_| record.outcome == Outcome::Ok) {
+            let place = place.filter(|place| place.byte == broke.byte);
+            let earlier = place.and_then(|place| records.get(place.predecessor).copied());
+            found.push(Parted {
+                record,
+                broke,
+                earlier,
+            });
+        }
+    }
+    found.sort_by_key(|one| Reverse(one.broke.lost));
+    found
+}
+
+fn cost(one: &Parted<'_>, prompts: Option<Prompts<'_>>, price: Vec<String>) -> Cost {
+    let record = one.record;
+    let turn = match record.request {
+        1 => format!("turn {}", record.turn),
+        request => format!("turn {}, request {request}", record.turn),
+    };
+    let kept = prompts.and_then(|prompts| kept(one.earlier?, record, prompts));
+    Cost {
+        configuration: Arc::clone(&record.configuration),
+        title: format!(
+            "{}, {turn}: in {}, because of {}",
+            record.conversation, one.broke.origin, one.broke.cause
+        ),
+        broke: one.broke.clone(),
+        kept,
+        price,
+    }
+}
+
+/// The breaks of requests that were never sent.
+pub(super) fn of_prediction(
+    pairs: &[(&RequestRecord, &BoundRecord)],
+    spans: &SpanStore,
+    encoder: &SharedEncoder,
+) -> Vec<Cost> {
+    let records: Vec<&RequestRecord> = pairs.iter().map(|(record, _)| *record).collect();
+    let bounds = pairs
+        .iter()
+        .map(|(record, bound)| (record.key(), *bound))
+        .collect();
+    let prompts = Prompts {
+        spans,
+        encoder: Some(encoder),
+        dialect: "",
+    };
+    let found = parted(&records, &bounds, spans);
+    found
+        .iter()
+        .map(|one| cost(one, Some(prompts), Vec::new()))
+        .collect()
+}
+
+/// The breaks of a run, with what they took and cost as far as the run tells it.
+pub(super) fn of_run(
+    contents: &RunContents,
+    bounds: &HashMap<AttemptKey, &BoundRecord>,
+    wanted: impl Fn(&&RequestRecord) -> bool,
+) -> Vec<Cost> {
+    let slopes = slopes(contents, bounds);
+    let mut costs = Vec::new();
+    for target in &contents.manifest.targets {
+        let own = contents
+            .requests
+            .iter()
+            .filter(|record| record.target == target.name);
+        let mut records: Vec<&RequestRecord> = own.collect();
+        records.sort_by_key(|record| record.stamps.sent_us.unwrap_or(record.stamps.due_us));
+        let encoder = target.simulated.then(embedded);
+        let prompts = Prompts {
+            spans: &contents.spans,
+            encoder: encoder.as_ref(),
+            dialect: &target.dialect,
+        };
+        let found = parted(&records, bounds, &contents.spans);
+        let chosen = found.iter().filter(|one| wanted(&one.record));
+        costs.extend(chosen.enumerate().map(|(rank, one)| {
+            let prompts = (rank < LOOKED_INTO).then_some(prompts);
+            cost(one, prompts, price(one, target, &slopes))
+        }));
+    }
+    worst_first(&mut costs);
+    costs
+}
+
+/// Most tokens lost first; what nothing counted comes last.
+pub(super) fn worst_first(costs: &mut [Cost]) {
+    costs.sort_by_key(|one| Reverse(one.broke.lost));
+}
+
+/// What a computed token took, by cell without its scenario and configuration.
+type Slopes = BTreeMap<(Arc<str>, Arc<str>, Arc<str>), Slope>;
+
+fn place(cell: &Cell) -> (Arc<str>, Arc<str>, Arc<str>) {
+    (
+        Arc::clone(&cell.target),
+        Arc::clone(&cell.model),
+        Arc::clone(&cell.load),
+    )
+}
+
+fn slopes(contents: &RunContents, bounds: &HashMap<AttemptKey, &BoundRecord>) -> Slopes {
+    let mut samples = Samples::new(&contents.manifest);
+    for record in &contents.requests {
+        samples.add(record, bounds.get(&record.key()).copied());
+    }
+    let mut places: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for sample in samples.list() {
+        places.entry(place(&sample.cell)).or_default().push(sample);
+    }
+    let fitted = places
+        .into_iter()
+        .filter_map(|(place, all)| Some((place, slope(all)?)));
+    fitted.collect()
+}
+
+/// What the lost tokens took and cost; nothing of what the run does not tell.
+fn price(one: &Parted<'_>, target: &TargetFacts, slopes: &Slopes) -> Vec<String> {
+    let Some(lost) = one.broke.lost.filter(|lost| *lost > Tokens(0)) else {
+        return Vec::new();
+    };
+    let slope = slopes.get(&place(&Cell::from(one.record)));
+    let took = slope.map(|slope| {
+        format!(
+            "about {} of time to first token",
+            latency(Some(slope.us_per_token * lost.0 as f64))
+        )
+    });
+    let price = target.price.as_ref();
+    let paid = price.and_then(|price| saved_by_reading(price, &one.record.usage, lost));
+    took.into_iter()
+        .chain(paid.map(|paid| dollars(Some(paid))))
+        .collect()
+}
+
+/// How the times were told, or that they cannot be.
+pub(super) fn fits(
+    contents: &RunContents,
+    bounds: &HashMap<AttemptKey, &BoundRecord>,
+) -> Vec<String> {
+    let slopes = slopes(contents, bounds);
+    if slopes.is_empty() {
+        return vec!["No times are given: in this run, time to first token does not tell what a computed token takes.".to_owned()];
+    }
+    let several = slopes.len() > 1;
+    let line = |((target, model, load), slope): (&(Arc<str>, Arc<str>, Arc<str>), &Slope)| {
+        let at = if several {
+            format!(" on {target} ({model}, {load})")
+        } else {
+            String::new()
+        };
+        format!(
+            "Times{at}: {:.2} µs a computed token (95 % interval {:.2} to {:.2}), fitted to {} requests{}.",
+            slope.us_per_token,
+            slope.interval.0,
+            slope.interval.1,
+            slope.n,
+            simulated(&contents.manifest, target)
+        )
+    };
+    slopes.iter().map(line).collect()
+}
+
+fn simulated(manifest: &Manifest, target: &str) -> &'static str {
+    match manifest.target(target) {
+        Some(target) if target.simulated => "; the embedded server's, simulated",
+        _ => "",
+    }
+}
+
+/// The `most` worst breaks and, by configuration, what to change. Empty where
+/// there is no break, or where none was asked for.
+pub(super) fn shown(costs: &[Cost], most: usize, fits: &[String]) -> String {
+    if costs.is_empty() || most == 0 {
+        return String::new();
+    }
+    let mut out = "Worst breaks\n\n".to_owned();
+    for (rank, one) in costs.iter().take(most).enumerate() {
+        let title = wrapped(&format!("{:>2}. {}", rank + 1, one.title), WIDTH, "    ");
+        let lost = one.broke.lost.map_or_else(
+            || "Lost tokens that nothing counted".to_owned(),
+            |lost| format!("Lost {lost} tokens"),
+        );
+        let lost = match one.price.as_slice() {
+            [] => format!("{lost}."),
+            price => format!("{lost}: {}.", price.join(", ")),
+        };
+        let advice = wrapped(
+            &format!("    {}", sentence(&one.broke, one.kept.as_ref())),
+            WIDTH,
+            "    ",
+        );
+        let _infallible = writeln!(out, "{title}\n    {lost}\n{advice}\n");
+    }
+    let all = costs.len();
+    if all > most {
+        let _infallible = writeln!(out, "    and {} more (`--worst` shows more)\n", all - most);
+    }
+    for fit in fits {
+        let _infallible = writeln!(out, "{}\n", wrapped(fit, WIDTH, "  "));
+    }
+    out + &what_to_change(costs)
+}
+
+fn what_to_change(costs: &[Cost]) -> String {
+    let mut by_configuration: Vec<(&Arc<str>, Vec<&Kept>)> = Vec::new();
+    for one in costs {
+        let Some(kept) = &one.kept else {
+            continue;
+        };
+        match by_configuration
+            .iter_mut()
+            .find(|(name, _)| *name == &one.configuration)
+        {
+            Some((_, all)) => all.push(kept),
+            None => by_configuration.push((&one.configuration, vec![kept])),
+        }
+    }
+    if by_configuration.is_empty() {
+        return String::new();
+    }
+    let mut out = "What to change\n\n".to_owned();
+    for (name, all) in by_configuration {
+        for change in changes(all) {
+            let line = wrapped(&format!("  {name}: {}", change.sentence()), WIDTH, "    ");
+            let _infallible = writeln!(out, "{line}");
+        }
+    }
+    out + "\n"
+}

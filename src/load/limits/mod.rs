@@ -1,0 +1,326 @@
+//! What holds requests back: quotas of the user's own, what the server asks for, and
+//! the money that may be spent.
+//!
+//! One [`Gate`] stands before each target. A request passes it when there is room in
+//! flight, within the minute and in the budget, and not before the time that the server
+//! named. Who comes first goes first.
+//!
+//! Invariants: what is waited here is told to the caller, who records it apart from the
+//! client's own lateness; no minute holds more requests or tokens than allowed, but for
+//! one request that alone is larger; money is set aside before a request is sent, so
+//! that the sum is never exceeded as long as no answer is dearer than its bound; a wait
+//! ends with the run.
+
+mod advice;
+mod budget;
+mod window;
+
+pub use advice::{Advice, Quota, advice};
+pub use budget::{Budget, Tariff};
+
+use crate::chat::Usage;
+use crate::record::Outcome;
+use crate::units::{Money, Tokens};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep_until};
+use window::Window;
+
+/// Quotas of one target; `None`: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quotas {
+    /// Requests that may begin in any minute.
+    pub requests_per_minute: Option<u64>,
+    /// Tokens, prompt and answer, in any minute.
+    pub tokens_per_minute: Option<u64>,
+    /// Requests in flight.
+    pub in_flight: Option<usize>,
+}
+
+/// A request that wants to pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    /// Size of its body.
+    pub bytes: u64,
+    /// The longest answer that it allows.
+    pub max_tokens: u32,
+}
+
+/// The right to send one request. Given back by [`Gate::settle`].
+#[derive(Debug)]
+pub struct Pass {
+    /// What was waited for limits; `None` where nothing was.
+    pub limited: Option<Duration>,
+    _slot: Option<OwnedSemaphorePermit>,
+    entry: u64,
+    set_aside: Money,
+    ask: Ask,
+}
+
+/// Room in flight that was taken in advance; see [`Gate::try_enter`].
+#[derive(Debug)]
+pub struct Slot(Option<OwnedSemaphorePermit>);
+
+/// No room in flight: an arrival that finds this is shed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The budget does not suffice for the next request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent(pub String);
+
+/// How an answer bears on the limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Settled<'a> {
+    /// How the attempt ended.
+    pub outcome: Outcome,
+    /// What the server counted.
+    pub usage: Option<&'a Usage>,
+    /// Response headers, names in lowercase.
+    pub headers: &'a [(String, String)],
+}
+
+/// Stands before a target.
+pub struct Gate {
+    slots: Option<Arc<Semaphore>>,
+    in_flight: usize,
+    /// Held by whoever waits, so that others wait behind.
+    queue: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+    budget: Arc<Budget>,
+    tariff: Tariff,
+    /// The longest that a server's wish is waited for.
+    longest: Duration,
+    epoch: Instant,
+}
+
+/// What changes with every request.
+struct State {
+    window: Window,
+    /// The server wants nothing before this.
+    closed: Option<Instant>,
+    /// Tokens that the server still allows, and until when that holds.
+    tokens: Option<(u64, Instant)>,
+    sizes: Sizes,
+}
+
+/// Tokens a byte, learned from answers.
+#[derive(Default)]
+struct Sizes {
+    most: f64,
+    tokens: u64,
+    bytes: u64,
+}
+
+impl Sizes {
+    /// A quarter of the bytes until something is known: the usual English text.
+    fn likely(&self, bytes: u64) -> u64 {
+        let share = if self.bytes == 0 {
+            0.25
+        } else {
+            self.tokens as f64 / self.bytes as f64
+        };
+        scaled(bytes, share)
+    }
+
+    /// Half of the bytes until something is known, then a little more than ever seen.
+    fn at_most(&self, bytes: u64) -> u64 {
+        let share = if self.bytes == 0 {
+            0.5
+        } else {
+            self.most * 1.1
+        };
+        scaled(bytes, share)
+    }
+
+    fn learn(&mut self, bytes: u64, tokens: u64) {
+        if bytes > 0 {
+            self.most = self.most.max(tokens as f64 / bytes as f64);
+            self.tokens += tokens;
+            self.bytes += bytes;
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative; a float above what a u64 holds becomes the largest"
+)]
+fn scaled(bytes: u64, share: f64) -> u64 {
+    (bytes as f64 * share).ceil() as u64
+}
+
+impl Gate {
+    /// A gate with these quotas. `budget` is the whole run's.
+    pub fn new(quotas: Quotas, budget: Arc<Budget>, tariff: Tariff, longest: Duration) -> Self {
+        let window = Window::new(quotas.requests_per_minute, quotas.tokens_per_minute);
+        Self {
+            slots: quotas
+                .in_flight
+                .map(|slots| Arc::new(Semaphore::new(slots.clamp(1, Semaphore::MAX_PERMITS)))),
+            in_flight: quotas.in_flight.unwrap_or(usize::MAX),
+            queue: tokio::sync::Mutex::new(()),
+            state: Mutex::new(State {
+                window,
+                closed: None,
+                tokens: None,
+                sizes: Sizes::default(),
+            }),
+            budget,
+            tariff,
+            longest,
+            epoch: Instant::now(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The most requests in flight.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Room in flight for an arrival, at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] where there is none.
+    pub fn try_enter(&self) -> Result<Slot, Full> {
+        let Some(slots) = &self.slots else {
+            return Ok(Slot(None));
+        };
+        let permit = Arc::clone(slots).try_acquire_owned();
+        permit.map(|permit| Slot(Some(permit))).map_err(|_| Full)
+    }
+
+    /// Waits until a request may be sent. Whoever drops the wait leaves nothing behind.
+    ///
+    /// # Errors
+    ///
+    /// [`Spent`] where the budget does not suffice; nothing passes after that.
+    pub async fn admit(&self, ask: Ask, slot: Option<Slot>) -> Result<Pass, Spent> {
+        let begun = Instant::now();
+        let mut waited = false;
+        let turn = match self.queue.try_lock() {
+            Ok(turn) => turn,
+            Err(_taken) => {
+                waited = true;
+                self.queue.lock().await
+            }
+        };
+        let slot = match (slot, &self.slots) {
+            (Some(Slot(slot)), _) => slot,
+            (None, None) => None,
+            (None, Some(slots)) => match Arc::clone(slots).try_acquire_owned() {
+                Ok(permit) => Some(permit),
+                Err(_full) => {
+                    waited = true;
+                    // Closed by nobody.
+                    Arc::clone(slots).acquire_owned().await.ok()
+                }
+            },
+        };
+        let mut entry = self.enter(ask);
+        while let Err(until) = entry {
+            waited = true;
+            sleep_until(until).await;
+            entry = self.enter(ask);
+        }
+        let entry = entry.unwrap_or_default();
+        let set_aside = self.set_aside(ask, entry)?;
+        drop(turn);
+        Ok(Pass {
+            limited: waited.then(|| begun.elapsed()),
+            _slot: slot,
+            entry,
+            set_aside,
+            ask,
+        })
+    }
+
+    /// Enters the request into the minute, or says when to ask again.
+    fn enter(&self, ask: Ask) -> Result<u64, Instant> {
+        let mut state = self.state();
+        let now = Instant::now();
+        let tokens = state.sizes.likely(ask.bytes) + u64::from(ask.max_tokens);
+        if let Some(closed) = state.closed {
+            if closed > now {
+                return Err(closed);
+            }
+            state.closed = None;
+        }
+        if let Some((left, until)) = state.tokens {
+            if until <= now {
+                state.tokens = None;
+            } else if tokens > left {
+                return Err(until);
+            } else {
+                state.tokens = Some((left - tokens, until));
+            }
+        }
+        let since = now.saturating_duration_since(self.epoch);
+        match state.window.wait(since, tokens) {
+            Some(wait) => Err(now + wait),
+            None => Ok(state.window.enter(since, tokens)),
+        }
+    }
+
+    fn set_aside(&self, ask: Ask, entry: u64) -> Result<Money, Spent> {
+        let prompt = Tokens(self.state().sizes.at_most(ask.bytes));
+        let most = self.tariff.most(prompt, Tokens(u64::from(ask.max_tokens)));
+        self.budget.set_aside(most).inspect_err(|_spent| {
+            self.state().window.settle(entry, 0);
+        })?;
+        Ok(most)
+    }
+
+    /// Takes a pass back: counts what was really used and heeds what the server asks
+    /// for. Says how long the server wants to be left alone.
+    pub fn settle(&self, pass: Pass, ended: Settled<'_>) -> Option<Duration> {
+        let total = ended.usage.and_then(|usage| usage.total);
+        let output = ended.usage.and_then(|usage| usage.output);
+        let refused = matches!(
+            ended.outcome,
+            Outcome::Http429
+                | Outcome::Http4xx
+                | Outcome::Http5xx
+                | Outcome::Auth
+                | Outcome::NotFound
+                | Outcome::Overflow
+                | Outcome::Connect
+        );
+        let bill = match ended.usage {
+            _ if refused => Money(0),
+            Some(usage) => self.tariff.bill(usage).unwrap_or(pass.set_aside),
+            None => pass.set_aside,
+        };
+        self.budget.settle(pass.set_aside, bill);
+        let failed = ended.outcome != Outcome::Ok;
+        let advice = advice(ended.headers, failed);
+        let now = Instant::now();
+        let mut state = self.state();
+        if let Some(total) = total {
+            state.sizes.learn(pass.ask.bytes, total.0);
+            let used = total.0 + output.unwrap_or_default().0;
+            state.window.settle(pass.entry, used);
+        } else if refused {
+            state.window.settle(pass.entry, 0);
+        }
+        if let Some(Quota { left, reset }) = advice.tokens {
+            state.tokens = Some((left, now + reset.min(self.longest)));
+        }
+        let closed = [advice.retry_after, advice.closed_for()];
+        if let Some(span) = closed.into_iter().flatten().max() {
+            let until = now + span.min(self.longest);
+            state.closed = Some(state.closed.map_or(until, |known| known.max(until)));
+        }
+        advice.retry_after
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! What is known of a cell while it runs: counts, and histograms of its times.
+//!
+//! Kept for the live view, for the rules of a sweep and for `load.jsonl`. Its size does
+//! not depend on the number of requests. Quantiles are exact to one per cent, which is
+//! enough to look at and to stop by; tables are made from the records.
+
+use crate::chat::UsageOrigin;
+use crate::record::{Outcome, RequestRecord, is_late};
+use crate::scenario::pace::{Measure, Until};
+use crate::units::{Micros, Share};
+use hdrhistogram::Histogram;
+
+/// Requests of a cell that failed, after their retries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// How many.
+    pub requests: u64,
+    /// How the first one failed.
+    pub outcome: Outcome,
+    /// What was said of it.
+    pub message: String,
+}
+
+/// The requests of a cell so far.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Attempts.
+    pub attempts: u64,
+    /// Requests that have come to their end, with or without an answer.
+    pub requests: u64,
+    /// Attempts that were answered.
+    pub answered: u64,
+    /// Requests that failed by themselves, shed ones not among them.
+    pub lost: Option<Lost>,
+    /// Arrivals that were shed.
+    pub shed: u64,
+    /// Attempts that waited for a limit.
+    pub limited: u64,
+    /// How long these waited in all.
+    pub limited_for: Micros,
+    /// Tokens of prompts and, of these, taken from the cache, as far as they were reported.
+    pub cached: Share,
+    late: Histogram<u64>,
+    ttft: Histogram<u64>,
+    ttft_due: Histogram<u64>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            attempts: 0,
+            requests: 0,
+            answered: 0,
+            lost: None,
+            shed: 0,
+            limited: 0,
+            limited_for: Micros(0),
+            cached: Share::default(),
+            late: histogram(),
+            ttft: histogram(),
+            ttft_due: histogram(),
+        }
+    }
+}
+
+/// Grows as it needs to; two digits.
+#[expect(clippy::expect_used, reason = "two digits are within its limits")]
+fn histogram() -> Histogram<u64> {
+    Histogram::new(2).expect("two significant digits are allowed")
+}
+
+impl Tally {
+    /// An attempt ended.
+    pub fn record(&mut self, record: &RequestRecord) {
+        self.attempts += 1;
+        let tried_again = record.flags.iter().any(|flag| &**flag == "tried_again");
+        self.requests += u64::from(!tried_again);
+        match record.outcome {
+            Outcome::Ok => self.answered += 1,
+            Outcome::Shed => self.shed += 1,
+            Outcome::Aborted => {}
+            outcome if !tried_again => {
+                let lost = self.lost.get_or_insert_with(|| Lost {
+                    requests: 0,
+                    outcome,
+                    message: record.error.clone().unwrap_or_default(),
+                });
+                lost.requests += 1;
+            }
+            _ => {}
+        }
+        self.count(record);
+        let stamps = &record.stamps;
+        if let Some(waited) = stamps.limited_us {
+            self.limited += 1;
+            self.limited_for = Micros(self.limited_for.0 + waited.0);
+        }
+        note(&mut self.late, stamps.lateness());
+        if record.outcome == Outcome::Ok {
+            note(&mut self.ttft, stamps.ttft());
+            note(&mut self.ttft_due, stamps.ttft_from_due());
+        }
+    }
+
+    /// Only counts that tables take as well: reported ones of answered requests.
+    fn count(&mut self, record: &RequestRecord) {
+        let usage = &record.usage;
+        if record.outcome != Outcome::Ok || usage.origin != UsageOrigin::Reported {
+            return;
+        }
+        if let (Some(whole), Some(part)) = (usage.total, usage.read) {
+            self.cached = self.cached + Share { part, whole };
+        }
+    }
+
+    /// Requests that failed, those that were shed among them.
+    pub fn failed(&self) -> u64 {
+        self.shed + self.lost.as_ref().map_or(0, |lost| lost.requests)
+    }
+
+    /// The `q`-quantile of the client's lateness; `None` where nothing was sent.
+    pub fn late(&self, q: f64) -> Option<Micros> {
+        quantile(&self.late, q)
+    }
+
+    /// The `q`-quantile of the time from sent to the first token.
+    pub fn ttft(&self, q: f64) -> Option<Micros> {
+        quantile(&self.ttft, q)
+    }
+
+    /// The `q`-quantile of the time from due to the first token.
+    pub fn ttft_due(&self, q: f64) -> Option<Micros> {
+        quantile(&self.ttft_due, q)
+    }
+
+    /// Whether the client itself was too late for its times to be believed.
+    pub fn is_late(&self) -> bool {
+        self.late(0.99)
+            .is_some_and(|late| is_late(late, self.ttft(0.5)))
+    }
+
+    /// Upper ends of the lateness histogram's filled buckets, in microseconds, with how
+    /// many attempts are in each.
+    pub fn lateness(&self) -> Vec<(u64, u64)> {
+        let filled = self.late.iter_recorded();
+        filled
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))
+            .collect()
+    }
+
+    /// The first of `rules` that this does not keep, with what was found. What was not
+    /// measured at all keeps no rule about times.
+    pub fn broken(&self, rules: &[Until]) -> Option<(Until, String)> {
+        let share = |part: u64| {
+            let whole = self.requests.max(1);
+            Some(part as f64 / whole as f64)
+        };
+        rules.iter().find_map(|rule| {
+            let micros = |time: Option<Micros>| time.map(|time| time.0 as f64);
+            let found = match rule.measure {
+                Measure::Ttft(q) => micros(self.ttft(q)),
+                Measure::TtftDue(q) => micros(self.ttft_due(q)),
+                Measure::Late(q) => micros(self.late(q)),
+                Measure::Failed => share(self.failed()),
+                Measure::Shed => share(self.shed),
+            };
+            match found {
+                None => Some((*rule, "nothing was measured".to_owned())),
+                Some(found) if found > rule.most => Some((*rule, rule.measure.shown(found))),
+                Some(_) => None,
+            }
+        })
+    }
+}
+
+fn note(histogram: &mut Histogram<u64>, value: Option<Micros>) {
+    /// A day: nothing is waited for so long, and memory follows from the largest value.
+    const LONGEST: u64 = 86_400_000_000;
+    if let Some(Micros(value)) = value {
+        // It grows as it needs to, which cannot fail below the longest.
+        let _grows = histogram.record(value.min(LONGEST));
+    }
+}
+
+fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<Micros> {
+    (!histogram.is_empty()).then(|| Micros(histogram.value_at_quantile(q)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Usage;
+    use crate::record::Stamps;
+    use crate::units::{Bytes, Tokens};
+    use std::sync::Arc;
+
+    fn record(outcome: Outcome, late: u64, ttft: u64) -> RequestRecord {
+        let name = || Arc::from("");
+        RequestRecord {
+            v: 1,
+            scenario: name(),
+            group: name(),
+            configuration: name(),
+            target: name(),
+            model: name(),
+            load: name(),
+            repeat: 1,
+            conversation: name(),
+            turn: 1,
+            request: 1,
+            attempt: 1,
+            events: Vec::new(),
+            outcome,
+            status: None,
+            flags: Vec::new(),
+            error: Some("what was said".to_owned()),
+            usage: Usage {
+                total: Some(Tokens(100)),
+                read: Some(Tokens(40)),
+                origin: UsageOrigin::Reported,
+                ..Usage::default()
+            },
+            stamps: Stamps {
+                due_us: Micros(1_000),
+                ready_us: Some(Micros(1_000 + late)),
+                sent_us: Some(Micros(1_000 + late)),
+                first_text_us: Some(Micros(1_000 + late + ttft)),
+                ..Stamps::default()
+            },
+            bytes_sent: Bytes(0),
+            salt: None,
+            nonce: name(),
+            epoch: 0,
+            scenario_ms: 0,
+            prompt: Vec::new(),
+            output_sha256: None,
+            output_ids: None,
+            finish: None,
+            served_by: None,
+        }
+    }
+
+    fn near(found: Option<Micros>, expected: u64) {
+        let found = found.expect("a value").0 as f64;
+        assert!(
+            (found / expected as f64 - 1.0).abs() < 0.01,
+            "{found} {expected}"
+        );
+    }
+
+    #[test]
+    fn times_are_kept_to_one_per_cent_whatever_their_size() {
+        let mut tally = Tally::default();
+        for n in 1..=1_000 {
+            tally.record(&record(Outcome::Ok, n, n * 10_000));
+        }
+        near(tally.late(0.5), 500);
+        near(tally.late(0.99), 990);
+        near(tally.ttft(0.5), 5_000_000);
+        near(tally.ttft(0.9), 9_000_000);
+        near(tally.ttft_due(0.5), 5_000_500);
+        assert!(!tally.is_late(), "990 us of 5 s");
+        let all: u64 = tally.lateness().iter().map(|(_, count)| count).sum();
+        assert_eq!(all, 1_000);
+    }
+
+    #[test]
+    fn only_counts_that_tables_take_are_in_the_share() {
+        let mut tally = Tally::default();
+        tally.record(&record(Outcome::Ok, 0, 1));
+        for origin in [
+            UsageOrigin::Absent,
+            UsageOrigin::Contradictory,
+            UsageOrigin::Unreliable,
+        ] {
+            let mut other = record(Outcome::Ok, 0, 1);
+            other.usage.origin = origin;
+            tally.record(&other);
+        }
+        tally.record(&record(Outcome::Cut, 0, 1));
+        assert_eq!(tally.cached.whole, Tokens(100));
+        assert_eq!(tally.cached.part, Tokens(40));
+    }
+
+    #[test]
+    fn a_retry_is_an_attempt_and_no_further_request() {
+        let mut tally = Tally::default();
+        let mut first = record(Outcome::Http429, 0, 1);
+        first.flags.push(Arc::from("tried_again"));
+        tally.record(&first);
+        tally.record(&record(Outcome::Ok, 0, 1));
+        tally.record(&record(Outcome::Cut, 0, 1));
+        tally.record(&record(Outcome::Shed, 0, 1));
+        assert_eq!((tally.attempts, tally.requests, tally.answered), (4, 3, 1));
+        assert_eq!((tally.failed(), tally.shed), (2, 1));
+        let lost = tally.lost.expect("one");
+        assert_eq!((lost.requests, lost.outcome), (1, Outcome::Cut));
+    }
+
+    #[test]
+    fn the_first_rule_that_breaks_is_told_with_what_was_found() {
+        let mut tally = Tally::default();
+        for _ in 0..3 {
+            tally.record(&record(Outcome::Ok, 0, 20_000));
+        }
+        tally.record(&record(Outcome::Shed, 0, 1));
+        for (rules, expected) in [
+            (vec!["ttft_p90<=30ms", "failed<=25%"], None),
+            (vec!["ttft_p90<=10ms"], Some("ttft_p90<=10ms")),
+            (vec!["failed<=50%", "shed<=10%"], Some("shed<=10%")),
+            (vec![], None),
+        ] {
+            let rules: Vec<Until> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+            let found = tally.broken(&rules).map(|(rule, _)| rule.to_string());
+            assert_eq!(found.as_deref(), expected);
+        }
+        let nothing = Tally::default();
+        let rules = ["ttft_p90<=10s".parse().unwrap()];
+        assert!(
+            nothing.broken(&rules).is_some(),
+            "what was not measured keeps no rule"
+        );
+    }
+}

@@ -1,0 +1,291 @@
+//! `kill -9`, a full disk, and what is left to do then.
+
+use crate::folder::{Ended, Folder, Served, kill, wait_until};
+use prefixbench::record::{Ending, RequestRecord, RunContents};
+use prefixbench::server::{Options, Speed};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a record says that does not depend on when it was said.
+type Said = (String, Option<u64>, Option<u64>, Option<u64>, Vec<String>);
+
+/// By conversation and turn; every turn exactly once.
+#[track_caller]
+fn said(run: &RunContents) -> BTreeMap<(String, u32), Said> {
+    let mut said = BTreeMap::new();
+    for record in &run.requests {
+        let bound = run
+            .bounds
+            .iter()
+            .filter(|bound| bound.key() == record.key());
+        let bound: Vec<_> = bound.collect();
+        assert_eq!(bound.len(), 1, "{}", record.conversation);
+        let usage = &record.usage;
+        let what = (
+            record.outcome.as_str().to_owned(),
+            usage.total.map(|tokens| tokens.0),
+            usage.read.map(|tokens| tokens.0),
+            bound[0].bound.map(|tokens| tokens.0),
+            bound[0].flags.iter().map(ToString::to_string).collect(),
+        );
+        let place = (record.conversation.to_string(), record.turn);
+        let twice = said.insert(place, what);
+        assert!(
+            twice.is_none(),
+            "{} turn {}",
+            record.conversation,
+            record.turn
+        );
+    }
+    said
+}
+
+fn last_stamp(record: &RequestRecord) -> u64 {
+    record.stamps.done_us.unwrap_or_default().0
+}
+
+/// Kills `arguments` each time that so many records more are there, and goes on.
+fn killed(folder: &Folder, arguments: &[&str], moments: &[usize]) -> RunContents {
+    let mut call = [arguments, &["--out", "run"]].concat();
+    for (kills, more) in moments.iter().enumerate() {
+        let enough = folder.lines("run/requests.jsonl") + more;
+        let mut child = folder.start(&call);
+        wait_until(&mut child, || {
+            let manifest = folder.path().join("run/manifest.json").exists();
+            let resumed = || folder.contents("run").manifest.resumed.len() == kills;
+            manifest && folder.lines("run/requests.jsonl") >= enough && (kills == 0 || resumed())
+        });
+        kill(&mut child);
+        call = vec!["run", "--resume", "run", "--no-report", "--quiet"];
+    }
+    folder.run(&call).ended_with(0, &["records: run"]);
+    folder.contents("run")
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been() {
+    let server = Served::slow();
+    let ways: [&[&str]; 4] = [
+        &["--target", &server.url, "--isolate-by", "nonce"],
+        &["--target", &server.url, "--sessions", "2"],
+        &["--target", &server.url, "--isolate", "cell"],
+        &[],
+    ];
+    for way in ways {
+        let folder = Folder::new();
+        let fixed = [
+            "run",
+            "chat.yaml",
+            "--config",
+            "dev,append-only",
+            "--repeat",
+            "3",
+        ];
+        let arguments = [&fixed[..], &["--no-report", "--quiet"], way].concat();
+        let whole = [&arguments[..], &["--out", "whole"]].concat();
+        folder.run(&whole).ended_with(0, &[]);
+        let moments: &[usize] = if way.is_empty() {
+            &[0, 2]
+        } else {
+            &[0, 1, 5, 2]
+        };
+        let run = killed(&folder, &arguments, moments);
+        assert_eq!(said(&run), said(&folder.contents("whole")), "{way:?}");
+        assert_eq!(run.manifest.ending, Some(Ending::Complete));
+        assert_eq!(run.manifest.resumed.len(), moments.len());
+        // No two sessions send under one nonce or salt, and the clock only goes on.
+        let kept: BTreeSet<_> = run.requests.iter().map(|r| (&r.salt, &r.nonce)).collect();
+        let mut aside = run
+            .aside
+            .iter()
+            .filter(|r| r.flags.iter().any(|f| &**f == "superseded"));
+        let isolated_alone = !way.contains(&"cell");
+        if isolated_alone && !way.is_empty() {
+            assert!(
+                aside.all(|r| !kept.contains(&(&r.salt, &r.nonce))),
+                "{way:?}"
+            );
+        }
+        for resumption in &run.manifest.resumed {
+            let before = run
+                .requests
+                .iter()
+                .filter(|r| r.stamps.due_us < resumption.from_us);
+            assert!(
+                before
+                    .map(last_stamp)
+                    .all(|done| done < resumption.from_us.0),
+                "{way:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn plan_files_variables_and_load_levels_are_gone_on_with() {
+    let server = Served::slow();
+    let folder = Folder::new();
+    folder.write(
+        "plan.yaml",
+        "plan: levels\nscenarios: [chat.yaml]\nconfig: [dev]\nsessions: [1, 2]\norder: shuffled\n",
+    );
+    let arguments = [
+        "run",
+        "plan.yaml",
+        "--target",
+        &server.url,
+        "--out",
+        "run",
+        "-q",
+    ];
+    let mut begun = folder.program(&arguments);
+    let begun = begun.env("PREFIXBENCH_REPEAT", "4");
+    let mut child = begun
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 4);
+    kill(&mut child);
+    // From elsewhere, and without the variable.
+    let elsewhere = Folder::new();
+    let run = folder.path().join("run");
+    let run = run.to_str().expect("text");
+    let ended = elsewhere.run(&["run", "--resume", run]);
+    ended.ended_with(0, &[]);
+    assert!(ended.out.contains("sessions=2"), "{}", ended.out);
+    let contents = folder.contents("run");
+    assert_eq!(contents.requests.len(), 2 * 4 * 3);
+    assert_eq!(said(&contents).len(), 2 * 4 * 3);
+    let ended = folder.run(&["run", "--resume", "run"]);
+    ended.ended_with(0, &["the run in `run` is finished"]);
+}
+
+/// At `address`, where a server was before, or is to be.
+fn at(address: std::net::SocketAddr) -> Served {
+    Served::start(Options {
+        addr: address,
+        speed: Speed {
+            decode_per_s: 100.0,
+            ..Speed::INSTANT
+        },
+        ..Options::default()
+    })
+}
+
+fn free_address() -> std::net::SocketAddr {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    free.local_addr().expect("an address")
+}
+
+#[test]
+fn a_run_whose_server_went_away_goes_on_when_it_is_back() {
+    let folder = Folder::new();
+    let address = free_address();
+    let url = format!("http://{address}/v1");
+    let server = at(address);
+    let fixed = [
+        "run",
+        "chat.yaml",
+        "--config",
+        "dev,inline",
+        "--repeat",
+        "3",
+        "--out",
+        "run",
+    ];
+    let mut child = folder.start(&[&fixed[..], &["--target", &url, "--retries", "0"]].concat());
+    wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 5);
+    drop(server);
+    child.wait().expect("an end");
+    let before = folder.contents("run");
+    assert_ne!(before.manifest.ending, Some(Ending::Complete));
+    let records = folder.read("run/requests.jsonl");
+    folder
+        .run(&["run", "--resume", "run"])
+        .ended_with(4, &["cannot connect"]);
+    assert_eq!(
+        folder.read("run/requests.jsonl"),
+        records,
+        "nothing is touched before"
+    );
+    let _back = at(address);
+    folder.run(&["run", "--resume", "run"]).ended_with(0, &[]);
+    let run = folder.contents("run");
+    assert_eq!(said(&run).len(), 2 * 3 * 3);
+    assert!(
+        run.requests
+            .iter()
+            .all(|record| record.outcome.as_str() == "ok")
+    );
+    assert!(
+        run.aside
+            .iter()
+            .any(|record| record.outcome.as_str() != "ok")
+    );
+}
+
+#[test]
+fn an_interrupted_run_goes_on() {
+    let server = Served::slow();
+    let folder = Folder::new();
+    let fixed = [
+        "run",
+        "chat.yaml",
+        "--config",
+        "dev",
+        "--repeat",
+        "3",
+        "--out",
+        "run",
+    ];
+    let mut child = folder.start(&[&fixed[..], &["--target", &server.url]].concat());
+    wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 4);
+    let kill = format!("kill -INT {}", child.id());
+    let sent = std::process::Command::new("/bin/sh")
+        .args(["-c", &kill])
+        .status();
+    assert!(sent.expect("a shell").success());
+    assert_eq!(child.wait().expect("an end").code(), Some(130));
+    folder
+        .run(&["run", "--resume", "run", "-q"])
+        .ended_with(0, &[]);
+    assert_eq!(said(&folder.contents("run")).len(), 3 * 3);
+}
+
+#[test]
+fn a_full_disk_stops_it_cleanly_and_it_goes_on_when_there_is_space() {
+    let folder = Folder::new();
+    let program = env!("CARGO_BIN_EXE_prefixbench");
+    let run = "run chat.yaml --config dev,inline --repeat 8 --out run";
+    let script = format!("ulimit -f 24; exec '{program}' {run}");
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell
+        .current_dir(folder.path())
+        .env_clear()
+        .env("NO_COLOR", "1");
+    let ended = Ended::of(shell.args(["-c", &script]).output());
+    ended.ended_with(5, &["no space left", "--resume"]);
+    let lines = folder.read("run/requests.jsonl");
+    assert!(lines.is_empty() || lines.ends_with('\n'), "no line is torn");
+    assert!(folder.lines("run/requests.jsonl") < 8 * 2 * 3);
+    folder.run(&["report", "run"]).ended_with(0, &[]);
+    folder.run(&["run", "--resume", "run"]).ended_with(0, &[]);
+    assert_eq!(said(&folder.contents("run")).len(), 8 * 2 * 3);
+}
+
+#[test]
+fn two_runs_never_write_one_folder() {
+    let server = Served::slow();
+    let folder = Folder::new();
+    let arguments = ["run", "chat.yaml", "--target", &server.url, "--out", "run"];
+    let mut child = folder.start(&arguments);
+    wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 1);
+    folder
+        .run(&arguments)
+        .ended_with(2, &["folder `run` is not empty", "--resume"]);
+    let ended = folder.run(&["run", "--resume", "run"]);
+    ended.ended_with(2, &["another run is writing to"]);
+    kill(&mut child);
+    // What the killed one left keeps nobody out.
+    folder.run(&["run", "--resume", "run"]).ended_with(0, &[]);
+}
