@@ -194,13 +194,21 @@ impl SseParser {
     fn dispatch(&mut self, out: &mut Vec<SseEvent>) {
         if self.has_data {
             out.push(SseEvent {
-                name: String::from_utf8_lossy(&self.name).into_owned(),
-                data: String::from_utf8_lossy(&self.data).into_owned(),
+                name: text(&self.name),
+                data: text(&self.data),
             });
         }
         self.name.clear();
         self.data.clear();
         self.has_data = false;
+    }
+}
+
+/// Text of bytes that are text as a rule: to look for what is none is slower.
+fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 
