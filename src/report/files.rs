@@ -13,10 +13,10 @@ use super::page::{Shown, page};
 use super::read::{Read, labels, together};
 use super::scenes::scenes;
 use super::{markdown, summary_csv, summary_json};
-use crate::analysis::Results;
 use crate::analysis::bounds::{Inputs, bounds};
 use crate::analysis::points::Points;
 use crate::analysis::prices::Catalogue;
+use crate::analysis::{Results, labelled};
 use crate::cache::ModelError;
 use crate::chart::ChartError;
 use crate::record::{
@@ -130,8 +130,14 @@ pub fn side_by_side(
         }
     }
     let read = Read::of(&runs, folder.as_ref())?;
+    let mut warnings = read.warnings;
+    for (run, label) in &runs {
+        let notes = ledger::notes(&run.manifest, &run.ledger()?);
+        let label = label.as_deref();
+        warnings.extend(notes.iter().map(|note| labelled(label, note).into_owned()));
+    }
     let manifest = together(&runs);
-    let results = Results::new(&manifest, &read.samples, read.warnings);
+    let results = Results::new(&manifest, &read.samples, warnings);
     if let Some(out) = folder {
         let points = Points::of(&read.samples);
         let Figures { drawn, left_out } = figures(&results, &Detail::default(), &points);
