@@ -18,7 +18,6 @@ use crate::load::{self, Beginning, Cell, Isolate, Limits, Order, Round, Size, Ta
 use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts};
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
-use crate::scenario::pace::Level;
 use crate::scenario::plan::Plan;
 use crate::server::{PROFILES, Profile};
 use std::collections::BTreeSet;
