@@ -127,7 +127,16 @@ impl Done<'_> {
             watch.end(&index.tallies[number], dir, place).await;
         }
         let mut entries = std::mem::take(&mut index.entries);
-        entries.sort_by_key(|entry| (entry.target, entry.realm, entry.sent));
+        // A realm as a whole stands where its first request does.
+        let mut first: HashMap<u64, Micros> = HashMap::new();
+        for entry in &entries {
+            let begun = first.entry(entry.realm).or_insert(entry.sent);
+            *begun = entry.sent.min(*begun);
+        }
+        entries.sort_by_cached_key(|entry| {
+            let begun = first.get(&entry.realm).copied();
+            (entry.target, begun, entry.realm, entry.sent)
+        });
         // What was stopped before is computed all the same: there is less of it.
         let stop = if self.stop.is_cancelled() {
             CancellationToken::new()
