@@ -227,7 +227,7 @@ impl Seen {
 
 /// A figure's value, or why there is none that may be used.
 fn usable(metric: &Metric, found: &Found, place: &str) -> Result<f64, String> {
-    let needs_all = matches!(metric.kind, Kind::Sum | Kind::MeanOfAll);
+    let needs_all = metric.kind == Kind::Sum;
     let part = found.conversations - found.whole();
     if needs_all && part > 0 {
         return Err(format!(
@@ -261,7 +261,7 @@ fn alike(rested: &[Rested]) -> Option<String> {
             other.whole()
         ));
     }
-    let means = of(&[Kind::Mean, Kind::MeanOfAll]);
+    let means = of(&[Kind::Mean]);
     let [first, rest @ ..] = means.as_slice() else {
         return None;
     };

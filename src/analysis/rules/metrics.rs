@@ -25,8 +25,6 @@ pub enum Kind {
     Ratio,
     /// A mean over whole conversations: comparable over the same mix of scenarios.
     Mean,
-    /// The same, known only where every conversation is whole.
-    MeanOfAll,
     /// A sum: comparable over the same conversations, each of them whole.
     Sum,
     /// A count of what went wrong or right: always known.
@@ -98,11 +96,6 @@ fn number(value: u64) -> Option<f64> {
     Some(value as f64)
 }
 
-/// A sum of money over the whole conversations that it belongs to.
-fn each(sum: Option<f64>, conversations: u64) -> Option<f64> {
-    Some(sum? / (conversations > 0).then_some(conversations as f64)?)
-}
-
 metrics! {
     "cached_share" Share Ratio false "prompt tokens read from the cache, of all"
         |known| known.figures.cached_share;
@@ -144,8 +137,26 @@ metrics! {
         |known| Some(known.figures.cost?.usd());
     "cost_uncached_usd" Dollars Sum false "what they would have cost without a cache"
         |known| Some(known.figures.cost_uncached?.usd());
-    "cost_per_conversation_usd" Dollars MeanOfAll false "what the requests of a conversation cost"
-        |known| each(Some(known.figures.cost?.usd()), known.figures.conversations);
+    "cost_best_usd" Dollars Sum false "what they would have cost had the cache returned all that it can"
+        |known| Some(known.figures.costs.best?.usd());
+    "cost_least_usd" Dollars Sum false "lower end of the cost where counts are absent"
+        |known| Some(known.figures.costs.least?.usd());
+    "cost_most_usd" Dollars Sum false "upper end of the cost where counts are absent"
+        |known| Some(known.figures.costs.most?.usd());
+    "cost_per_conversation_usd" Dollars Mean false "what the requests of a whole conversation cost"
+        |known| Some(known.figures.costs.per_conversation?.usd());
+    "write_tokens" Tokens Sum false "tokens newly written to the cache"
+        |known| tokens(known.figures.written);
+    "prompt_reuse_tokens" Tokens Sum false "tokens read that stood in an earlier prompt"
+        |known| tokens(known.figures.reuse.prompt);
+    "reply_reuse_tokens" Tokens Sum false "tokens read that the model had generated"
+        |known| tokens(known.figures.reuse.reply);
+    "hit_chances" Count Sum false "requests that could have read something"
+        |known| number(known.figures.hit_chances);
+    "full_hits" Count Sum false "of these, those that read all that the cache can return"
+        |known| number(known.figures.full_hits);
+    "set_apart" Count Tally false "requests that shares leave out"
+        |known| number(known.figures.set_apart);
     "requests" Count Tally true "requests, retries not counted apart"
         |known| number(known.figures.requests);
     "failed" Count Tally true "requests that were never answered"
