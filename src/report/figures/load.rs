@@ -64,7 +64,8 @@ fn levels<'a>(totals: &[&'a Total]) -> Vec<&'a str> {
     levels
 }
 
-/// What stands before the first number of a level, and that number; 0 where there is none.
+/// What stands before the first number of a level, and that number, a rate as one of a second; 0
+/// where there is none.
 fn parted(level: &str) -> (&str, f64) {
     let start = level
         .find(|letter: char| letter.is_ascii_digit())
@@ -73,7 +74,13 @@ fn parted(level: &str) -> (&str, f64) {
     let end = rest
         .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
         .unwrap_or(rest.len());
-    (kind, rest[..end].parse().unwrap_or(0.0))
+    let number: f64 = rest[..end].parse().unwrap_or(0.0);
+    let seconds = match rest[end..].strip_prefix('/') {
+        Some(unit) if unit.starts_with("min") => 60.0,
+        Some(unit) if unit.starts_with('h') => 3_600.0,
+        _ => 1.0,
+    };
+    (kind, number / seconds)
 }
 
 fn of_server(results: &Results, totals: &[&Total], levels: &[&str], place: String) -> Picture {
@@ -136,7 +143,9 @@ mod tests {
     fn levels_are_parted_into_kind_and_number() {
         let cases = [
             ("sessions=16", ("sessions=", 16.0)),
-            ("rate=2.5/s", ("rate=", 2.5)),
+            ("open=2.5/s,poisson", ("open=", 2.5)),
+            ("open=30/min,poisson", ("open=", 0.5)),
+            ("open=1800/h,even", ("open=", 0.5)),
             ("", ("", 0.0)),
             ("idle", ("idle", 0.0)),
             ("a=1.2.3", ("a=", 0.0)),
