@@ -521,7 +521,7 @@ vllm:prompt_tokens_cached_created{engine="0",model_name="tiny"} 1.79603916074814
             ("chat/dev".to_owned(), None),
             ("chat/inline".to_owned(), Some(count(30, 5))),
         ]);
-        let cells = marks.cells(&[]);
+        let cells = marks.cells(&Tally::default());
         let engines: Vec<_> = cells.iter().map(|line| line.engine).collect();
         assert_eq!(engines, [None, None]);
         assert_eq!(marks.total(Said::default()).engine, Some(count(30, 5)));
