@@ -106,7 +106,9 @@ fn an_open_level_keeps_its_schedule_and_records_due_beside_sent() {
     };
     let expected: Vec<u64> = times
         .iter()
-        .map(|at| u64::try_from((*at - times[0]).as_micros()).expect("a short time"))
+        .map(|at| {
+            u64::try_from((*at).checked_sub(times[0]).unwrap().as_micros()).expect("a short time")
+        })
         .collect();
     for (found, expected) in offsets(&arrivals).iter().zip(expected) {
         assert!(found.abs_diff(expected) <= 1, "{found} {expected}");

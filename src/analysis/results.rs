@@ -155,7 +155,7 @@ impl Results {
         let list = samples.list();
         let seed = manifest.seed;
         let longest = longest(list);
-        let cells = grouped(samples, |cell| cell.clone(), |cell| order.cell(cell));
+        let cells = grouped(samples, Clone::clone, |cell| order.cell(cell));
         let totals = grouped(samples, |cell| TotalKey::from(cell), |key| order.total(key));
         let groups = grouped(
             samples,

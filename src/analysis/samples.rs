@@ -473,13 +473,12 @@ impl Samples {
                 }),
         };
         let same = last.filter(|last| last.conversation == sample.conversation);
-        sample.conversation_index = match same {
-            Some(last) => last.conversation_index,
-            None => {
-                let next = u32::try_from(self.conversations.len()).unwrap_or(u32::MAX);
-                let name = Arc::clone(&sample.conversation);
-                *self.conversations.entry(name).or_insert(next)
-            }
+        sample.conversation_index = if let Some(last) = same {
+            last.conversation_index
+        } else {
+            let next = u32::try_from(self.conversations.len()).unwrap_or(u32::MAX);
+            let name = Arc::clone(&sample.conversation);
+            *self.conversations.entry(name).or_insert(next)
         };
         self.list.push(sample);
     }

@@ -73,7 +73,7 @@ enum Format {
     Text,
     /// For a program
     Json,
-    /// JUnit XML, for a build server
+    /// `JUnit` XML, for a build server
     Junit,
     /// A comment for a pull request
     Markdown,

@@ -186,7 +186,7 @@ impl Piece {
         if self.over.is_infinite() {
             return f64::INFINITY;
         }
-        (self.from + self.to) / 2.0 * self.over
+        f64::midpoint(self.from, self.to) * self.over
     }
 
     /// Seconds from its beginning at which `mean` arrivals are to be expected: where

@@ -108,7 +108,7 @@ fn closed_levels_change_at_even_distances_and_end_when_they_say() {
     assert_eq!(steps.opening, Opening::Closed(Arc::from(changes)));
     assert_eq!(
         (steps.conversations, steps.until),
-        (5, Some(Duration::from_secs(60)))
+        (5, Some(Duration::from_mins(1)))
     );
 }
 

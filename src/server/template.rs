@@ -83,13 +83,12 @@ fn dated(said: &mut Vec<Said>, now_ms: i64) {
     let days = jiff::Span::new().days(now_ms / DAY_MS);
     let day = FIRST_DAY.checked_add(days).unwrap_or(FIRST_DAY);
     let line = format!("Today Date: {}\n\n", day.strftime("%d %b %Y"));
-    match said.iter_mut().find(|said| said.role == Role::System) {
-        Some(system) => system.put_before(&line),
-        None => {
-            let mut system = Said::new(Role::System);
-            system.put_before(&line);
-            said.insert(0, system);
-        }
+    if let Some(system) = said.iter_mut().find(|said| said.role == Role::System) {
+        system.put_before(&line)
+    } else {
+        let mut system = Said::new(Role::System);
+        system.put_before(&line);
+        said.insert(0, system);
     }
 }
 

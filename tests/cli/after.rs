@@ -80,13 +80,14 @@ fn without_a_report_nothing_is_computed_that_the_report_can_compute() {
     let url = canned(|head| {
         let chunk =
             json!({"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]});
-        match head.starts_with("POST") {
-            true => http(
+        if head.starts_with("POST") {
+            http(
                 "200 OK",
                 "text/event-stream",
                 &format!("data: {chunk}\n\ndata: [DONE]\n\n"),
-            ),
-            false => http("404 Not Found", "text/plain", ""),
+            )
+        } else {
+            http("404 Not Found", "text/plain", "")
         }
     });
     let run = [

@@ -121,7 +121,7 @@ fn few_pairs_tell_nothing() {
 #[test]
 fn what_was_made_under_other_conditions_is_flagged_or_left_out() {
     let found = compared(6, |other| {
-        other.targets[0].cache_model = Some(Arc::from("blocks:1600"))
+        other.targets[0].cache_model = Some(Arc::from("blocks:1600"));
     });
     assert!(found.notes[0].contains("blocks:1600"), "{:?}", found.notes);
     let achievable = change(&found.rows[1], "achievable_share");

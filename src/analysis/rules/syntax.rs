@@ -123,9 +123,9 @@ pub enum Expression {
     /// The rule's first figure, as the baseline has it.
     Baseline(Selection),
     /// `-` in front.
-    Negative(Box<Expression>),
+    Negative(Box<Self>),
     /// Two numbers put together.
-    Pair(Operator, Box<(Expression, Expression)>),
+    Pair(Operator, Box<(Self, Self)>),
 }
 
 impl Expression {

@@ -117,10 +117,10 @@ mod tests {
     fn a_chunk_with_anything_else_in_it_is_left_to_the_reader_of_values() {
         let changes: [(&str, fn(&mut Value)); 12] = [
             ("finish", |chunk| {
-                chunk["choices"][0]["finish_reason"] = json!("stop")
+                chunk["choices"][0]["finish_reason"] = json!("stop");
             }),
             ("usage", |chunk| {
-                chunk["usage"] = json!({"prompt_tokens": 1})
+                chunk["usage"] = json!({"prompt_tokens": 1});
             }),
             ("error", |chunk| chunk["error"] = json!("broken")),
             ("object", |chunk| chunk["object"] = json!("error")),
@@ -129,16 +129,16 @@ mod tests {
             ("timings", |chunk| chunk["timings"] = json!({"prompt_n": 1})),
             ("ids", |chunk| chunk["choices"][0]["token_ids"] = json!([1])),
             ("reasoning", |chunk| {
-                chunk["choices"][0]["delta"]["reasoning_content"] = json!("so")
+                chunk["choices"][0]["delta"]["reasoning_content"] = json!("so");
             }),
             ("call", |chunk| {
-                chunk["choices"][0]["delta"]["tool_calls"] = json!([{"index": 0}])
+                chunk["choices"][0]["delta"]["tool_calls"] = json!([{"index": 0}]);
             }),
             ("other choice", |chunk| {
-                chunk["choices"][0]["index"] = json!(1)
+                chunk["choices"][0]["index"] = json!(1);
             }),
             ("no content", |chunk| {
-                chunk["choices"][0]["delta"]["content"] = Value::Null
+                chunk["choices"][0]["delta"]["content"] = Value::Null;
             }),
         ];
         for (name, change) in changes {

@@ -1,4 +1,4 @@
-//! What came of rules as JUnit XML, which build servers show as tests.
+//! What came of rules as `JUnit` XML, which build servers show as tests.
 //!
 //! A rule is a suite and a case of it a test; what cannot be decided is a
 //! failure of its own type.
