@@ -228,8 +228,11 @@ fn a_mistake_in_a_rule_is_shown_where_it_stands() {
             eligible_share, efficiency, computed_per_conversation,
             computed_tokens, total_tokens, read_tokens, eligible_tokens,
             bound_tokens, breaks, lost_tokens, ttft_p50_us, ttft_p90_us,
-            ttft_p99_us, cost_usd, cost_uncached_usd, cost_per_conversation_usd,
-            requests, failed, without_count, conversations, baseline
+            ttft_p99_us, cost_usd, cost_uncached_usd, cost_best_usd,
+            cost_least_usd, cost_most_usd, cost_per_conversation_usd,
+            write_tokens, prompt_reuse_tokens, reply_reuse_tokens, hit_chances,
+            full_hits, set_apart, requests, failed, without_count, conversations,
+            baseline
     ");
 }
 

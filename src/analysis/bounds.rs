@@ -19,6 +19,7 @@ use super::render::{Encoded, Renderer};
 use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
 use crate::record::request::RECORD_VERSION;
 use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
+use crate::scenario::duration;
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
 use closed::{Closed, Known, REPORTED};
@@ -346,8 +347,8 @@ impl Clocks {
     /// Whether the scenario has waited since the conversation's previous request
     /// for longer than the cache lives, while no real time passed.
     ///
-    /// After `idle` the real clock has moved as well: then a cache that is cold
-    /// is what was asked for. A rest that was cut short is a wait.
+    /// After an `idle` of that length the real clock has moved as well: then a cache
+    /// that is cold is what was asked for. A rest that was cut short is a wait.
     fn beyond_lifetime(
         &mut self,
         record: &RequestRecord,
@@ -364,11 +365,21 @@ impl Clocks {
             return false;
         };
         let cut = record.flags.iter().any(|flag| &**flag == IDLE_CUT);
-        let mut events = record.events.iter();
-        let idle = !cut && events.any(|event| event.label.starts_with("idle"));
+        let really = if cut { 0 } else { idled_ms(record) };
         let passed = record.scenario_ms.saturating_sub(before);
-        !idle && u64::try_from(passed).is_ok_and(|passed| passed > lifetime)
+        really <= lifetime && u64::try_from(passed).is_ok_and(|passed| passed > lifetime)
     }
+}
+
+/// What the scenario idled for in front of the request, in milliseconds: time that
+/// passed at the server as well.
+fn idled_ms(record: &RequestRecord) -> u64 {
+    let spans = record.events.iter().filter_map(|event| {
+        let span = event.label.strip_prefix("idle ")?;
+        duration::parse(span).ok()
+    });
+    let idled: Duration = spans.sum();
+    u64::try_from(idled.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

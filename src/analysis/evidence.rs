@@ -3,7 +3,7 @@
 use super::samples::{Cell, Sample};
 use super::stats::quantile;
 use crate::chat::UsageOrigin;
-use crate::record::{IDLE_CUT, Outcome, is_late};
+use crate::record::{IDLE_CUT, Outcome, has_schedule, is_late};
 use crate::units::{Micros, Tokens};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -170,7 +170,8 @@ fn late_cells(samples: &[Sample]) -> Vec<LateCell> {
     let late = times.into_iter().filter_map(|(cell, lates, ttfts)| {
         let late_p99 = micros(quantile(&lates, 0.99)?);
         let ttft_p50 = quantile(&ttfts, 0.5).map(micros);
-        is_late(late_p99, ttft_p50).then(|| LateCell {
+        let scheduled = has_schedule(&cell.load);
+        is_late(late_p99, ttft_p50, scheduled).then(|| LateCell {
             cell: cell.clone(),
             late_p99,
             ttft_p50,

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Longest line that a builder may answer with.
@@ -20,6 +21,8 @@ pub(super) struct Process {
     requests: Option<SyncSender<String>>,
     lines: Receiver<std::io::Result<String>>,
     said: Arc<Mutex<VecDeque<String>>>,
+    /// Reads stderr until it ends.
+    listens: Option<JoinHandle<()>>,
     timeout: Duration,
 }
 
@@ -56,9 +59,8 @@ impl Process {
             .map_err(|error| format!("`{program}` cannot be started: {error}"))?;
         let requests = child.stdin.take().map(write_lines);
         let said = Arc::default();
-        if let Some(stderr) = child.stderr.take() {
-            keep_last_lines(stderr, Arc::clone(&said));
-        }
+        let stderr = child.stderr.take();
+        let listens = stderr.map(|stderr| keep_last_lines(stderr, Arc::clone(&said)));
         let lines = match child.stdout.take() {
             Some(stdout) => read_lines(stdout),
             None => return Err(format!("`{program}` has no output")),
@@ -68,6 +70,7 @@ impl Process {
             requests,
             lines,
             said,
+            listens,
             timeout,
         })
     }
@@ -88,11 +91,13 @@ impl Process {
     }
 
     /// Gives a process that closed its output a moment to end by itself, so that
-    /// its exit status can be told; one that does not is not waited for.
+    /// its exit status and its last words can be told; one that does not is not
+    /// waited for.
     fn let_end(&mut self) {
         drop(self.requests.take());
         for _ in 0..100 {
-            if !matches!(self.child.try_wait(), Ok(None)) {
+            let heard = self.listens.as_ref().is_none_or(JoinHandle::is_finished);
+            if heard && !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
             #[expect(
@@ -191,7 +196,10 @@ fn read_lines(stdout: impl Read + Send + 'static) -> Receiver<std::io::Result<St
     receive
 }
 
-fn keep_last_lines(stderr: impl Read + Send + 'static, said: Arc<Mutex<VecDeque<String>>>) {
+fn keep_last_lines(
+    stderr: impl Read + Send + 'static,
+    said: Arc<Mutex<VecDeque<String>>>,
+) -> JoinHandle<()> {
     std::thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
@@ -200,7 +208,7 @@ fn keep_last_lines(stderr: impl Read + Send + 'static, said: Arc<Mutex<VecDeque<
             }
             said.push_back(line.chars().take(200).collect());
         }
-    });
+    })
 }
 
 #[cfg(test)]
@@ -230,6 +238,7 @@ mod tests {
         let mut builder = shell("read line; echo 'no such template' >&2; exit 3");
         let said = builder.ask("one").unwrap_err();
         assert!(said.contains("exit status: 3"), "{said}");
+        assert!(said.contains("no such template"), "{said}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! enough to look at and to stop by; tables are made from the records.
 
 use crate::chat::UsageOrigin;
-use crate::record::{Outcome, RequestRecord, is_late};
+use crate::record::{Outcome, RequestRecord, has_schedule, is_late};
 use crate::scenario::pace::{Measure, Until};
 use crate::units::{Micros, Share};
 use hdrhistogram::Histogram;
@@ -40,6 +40,8 @@ pub struct Tally {
     pub limited_for: Micros,
     /// Tokens of prompts and, of these, taken from the cache, as far as they were reported.
     pub cached: Share,
+    /// Whether anything but the answers says when requests are due.
+    scheduled: bool,
     late: Histogram<u64>,
     ttft: Histogram<u64>,
     ttft_due: Histogram<u64>,
@@ -56,6 +58,7 @@ impl Default for Tally {
             limited: 0,
             limited_for: Micros(0),
             cached: Share::default(),
+            scheduled: false,
             late: histogram(),
             ttft: histogram(),
             ttft_due: histogram(),
@@ -73,6 +76,7 @@ impl Tally {
     /// An attempt ended.
     pub fn record(&mut self, record: &RequestRecord) {
         self.attempts += 1;
+        self.scheduled = has_schedule(&record.load);
         let tried_again = record.flags.iter().any(|flag| &**flag == "tried_again");
         self.requests += u64::from(!tried_again);
         match record.outcome {
@@ -136,7 +140,7 @@ impl Tally {
     /// Whether the client itself was too late for its times to be believed.
     pub fn is_late(&self) -> bool {
         self.late(0.99)
-            .is_some_and(|late| is_late(late, self.ttft(0.5)))
+            .is_some_and(|late| is_late(late, self.ttft(0.5), self.scheduled))
     }
 
     /// Upper ends of the lateness histogram's filled buckets, in microseconds, with how

@@ -189,11 +189,19 @@ impl Stamps {
 /// lateness is more than 1 % of its median time to first token, or more than 1 ms.
 ///
 /// Either alone suffices: above 1 ms it shows in what a person feels, and above 1 % of
-/// the time to first token in what is compared. Without a time to first token only the
-/// first is looked at.
-pub fn is_late(late_p99: Micros, ttft_p50: Option<Micros>) -> bool {
+/// the time to first token in what is compared. Without a time to first token, and in a
+/// cell that [has no schedule](has_schedule), only the first is looked at: there
+/// lateness is what the next prompt takes to be built, and nobody arrives meanwhile.
+pub fn is_late(late_p99: Micros, ttft_p50: Option<Micros>, scheduled: bool) -> bool {
     const ABOVE: Micros = Micros(1_000);
-    late_p99 > ABOVE || ttft_p50.is_some_and(|ttft| late_p99.0.saturating_mul(100) > ttft.0)
+    let share = ttft_p50.is_some_and(|ttft| late_p99.0.saturating_mul(100) > ttft.0);
+    late_p99 > ABOVE || (scheduled && share)
+}
+
+/// Whether somebody other than the server's answers says when requests of this load
+/// level are due: arrivals, or people who think. `load` is the level as records call it.
+pub fn has_schedule(load: &str) -> bool {
+    !load.starts_with("sessions=") || load.contains(",think=")
 }
 
 /// The first place where a request's prompt differs from the earlier one that
@@ -400,16 +408,20 @@ mod stamps {
 
     #[test]
     fn a_cell_is_late_by_either_of_two_bounds() {
-        for (late, ttft, expected) in [
-            (1_001, Some(1_000_000), true),
-            (1_000, Some(1_000_000), false),
-            (201, Some(20_000), true),
-            (200, Some(20_000), false),
-            (1_000, None, false),
-            (1_001, None, true),
-            (0, Some(0), false),
+        for (load, late, ttft, expected) in [
+            ("sessions=8", 1_000, Some(20_000), false),
+            ("sessions=8", 1_001, Some(1_000_000), true),
+            ("sessions=8,think=2s", 201, Some(20_000), true),
+            ("open=2/s", 1_001, Some(1_000_000), true),
+            ("open=2/s", 1_000, Some(1_000_000), false),
+            ("open=2/s", 201, Some(20_000), true),
+            ("open=2/s", 200, Some(20_000), false),
+            ("open=2/s", 1_000, None, false),
+            ("open=2/s", 1_001, None, true),
+            ("open=2/s", 0, Some(0), false),
         ] {
-            assert_eq!(is_late(Micros(late), ttft.map(Micros)), expected, "{late}");
+            let late = is_late(Micros(late), ttft.map(Micros), has_schedule(load));
+            assert_eq!(late, expected, "{load}: {late}");
         }
     }
 }

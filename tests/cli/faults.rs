@@ -145,7 +145,7 @@ fn a_server_without_usage_gives_no_count_and_no_zero() {
     let server = Embedded::with_fault(Fault::NoUsage, 1);
     let ended = run(&folder, &server.url, &[]);
     ended.ended_with(0, &[]);
-    assert!(!ended.out.contains("0.0 %"), "{}", ended.out);
+    assert!(!ended.out.contains(" 0.0 %"), "{}", ended.out);
     for record in folder.records("run") {
         assert!(record["usage"]["read"].is_null(), "{record}");
         assert_eq!(record["usage"]["origin"], "absent");

@@ -112,7 +112,7 @@ fn the_same_name_twice_or_no_conversation_at_all_is_refused() {
     let cases: [(&[&str], &str); 3] = [
         (&["--config", "dev,dev"], "`dev` is named twice"),
         (&["--repeat", "0"], "`--repeat` is 0"),
-        (&["--sessions", "0"], "`--sessions` is 0"),
+        (&["--sessions", "0"], "`--sessions` must be above 0"),
     ];
     for (flags, said) in cases {
         let ended = folder.run(&[&["run", "small.yaml"], flags].concat());

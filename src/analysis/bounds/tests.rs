@@ -354,6 +354,14 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
         "after idle nothing may be left"
     );
 
+    records[1].events[0].label = Arc::from("idle 5m");
+    let found = play(&target, &records, &spans);
+    assert_eq!(
+        found[1].flags.join(" "),
+        "beyond_lifetime",
+        "the server rested for no longer than it keeps things"
+    );
+
     records[1].flags = vec![Arc::from(IDLE_CUT)];
     let found = play(&target, &records, &spans);
     assert_eq!(
