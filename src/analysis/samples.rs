@@ -431,7 +431,9 @@ impl Samples {
                 Ok::<(), LineError>(())
             },
             |(list, piece)| {
-                list.into_iter().for_each(|sample| self.push(sample));
+                for sample in list {
+                    self.push(sample);
+                }
                 if failed.is_none() {
                     failed = take(piece).err();
                 }

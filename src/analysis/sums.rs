@@ -37,6 +37,10 @@ pub(super) struct Sums {
 
 /// Over the requests for which the server said what it wrote.
 #[derive(Default)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "beside what was new and what was read"
+)]
 struct Written {
     said: bool,
     written: Tokens,
@@ -221,10 +225,10 @@ impl Sums {
         if self.counted == 0 {
             return base;
         }
-        self.shares(base, seed, longest)
+        self.shares(&base, seed, longest)
     }
 
-    fn shares(&self, base: Figures, seed: u64, longest: &Longest) -> Figures {
+    fn shares(&self, base: &Figures, seed: u64, longest: &Longest) -> Figures {
         let (total, read) = (self.all.whole, self.all.part);
         let of = |part: Tokens, whole: Tokens| Share { part, whole }.fraction();
         let bound = self.bounds.0;
@@ -259,7 +263,7 @@ impl Sums {
             writes: self.writes.figures(self.money.break_even_turn()),
             cost: self.money.cost.0,
             cost_uncached: self.money.uncached.0,
-            ..base
+            ..*base
         }
     }
 

@@ -140,6 +140,10 @@ impl From<&[BoundRecord]> for ComputedTable {
 
 /// One copy of every name, and of every list of names.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "single ones, beside lists of them"
+)]
 pub struct Names {
     names: HashSet<Arc<str>>,
     lists: HashSet<Arc<[Arc<str>]>>,

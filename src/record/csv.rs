@@ -80,7 +80,9 @@ pub fn write_requests<R: Borrow<RequestRecord>>(
 pub fn request_head() -> Vec<u8> {
     let mut out = Vec::new();
     let mut row = Row::new(&mut out);
-    REQUEST_COLUMNS.iter().for_each(|name| row.text(name));
+    for name in REQUEST_COLUMNS {
+        row.text(name);
+    }
     row.end();
     out
 }
@@ -101,12 +103,14 @@ pub fn request_row(
         &record.model,
         &record.load,
     ];
-    names.into_iter().for_each(|name| row.text(name));
+    for name in names {
+        row.text(name);
+    }
     row.number(record.repeat);
     row.text(&record.conversation);
-    [record.turn, record.request, record.attempt]
-        .into_iter()
-        .for_each(|number| row.number(number));
+    for number in [record.turn, record.request, record.attempt] {
+        row.number(number);
+    }
     row.list(record.events.iter().map(|event| &*event.label));
     row.text(record.outcome.as_str());
     row.maybe(record.status);

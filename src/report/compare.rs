@@ -96,7 +96,7 @@ fn word(change: &Change) -> &'static str {
 }
 
 /// Whether a measure is worth a line: something is known of it.
-fn is_known(change: &&Change) -> bool {
+fn is_known(change: &Change) -> bool {
     change.base.is_some() || change.candidate.is_some()
 }
 
@@ -170,7 +170,7 @@ pub fn text(found: &Comparison, about: &[String; 2], colour: bool) -> String {
     let several = several(found);
     for row in wholes(found) {
         let _infallible = writeln!(out, "\n{} ({})\n", title(row, several), counted(row));
-        let changes = row.changes.iter().filter(is_known);
+        let changes = row.changes.iter().filter(|change| is_known(change));
         out.push_str(&table(HEAD, changes.map(cells).collect(), colour));
     }
     let scenarios = scenarios(found);
@@ -228,7 +228,13 @@ pub fn markdown(found: &Comparison, about: &[String; 2]) -> String {
     for row in wholes(found) {
         let (title, counted) = (title(row, several), counted(row));
         let _infallible = writeln!(out, "\n**{}** ({counted})\n", inline(&title));
-        markdown_table(&mut out, row.changes.iter().filter(is_known).map(cells));
+        markdown_table(
+            &mut out,
+            row.changes
+                .iter()
+                .filter(|change| is_known(change))
+                .map(cells),
+        );
     }
     let scenarios = scenarios(found);
     if !scenarios.is_empty() {

@@ -84,7 +84,7 @@ fn dated(said: &mut Vec<Said>, now_ms: i64) {
     let day = FIRST_DAY.checked_add(days).unwrap_or(FIRST_DAY);
     let line = format!("Today Date: {}\n\n", day.strftime("%d %b %Y"));
     if let Some(system) = said.iter_mut().find(|said| said.role == Role::System) {
-        system.put_before(&line)
+        system.put_before(&line);
     } else {
         let mut system = Said::new(Role::System);
         system.put_before(&line);

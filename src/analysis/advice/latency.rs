@@ -75,6 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::unreadable_literal, reason = "as they were computed")]
     fn the_slope_agrees_with_values_computed_elsewhere() {
         // The textbook sums in plain Python, with t(0.975, 8) = 2.306004135033371.
         let x = [

@@ -21,6 +21,7 @@ use crate::chat::Origin;
 use crate::record::Break;
 use crate::units::{Tokens, grouped};
 use std::borrow::Borrow;
+use std::cmp::Reverse;
 use std::fmt;
 
 /// A length of prompt text.
@@ -177,6 +178,6 @@ pub fn changes<K: Borrow<Kept>>(breaks: impl IntoIterator<Item = K>) -> Vec<Chan
             }),
         }
     }
-    found.sort_by(|a, b| b.kept.number().cmp(&a.kept.number()));
+    found.sort_by_key(|change| Reverse(change.kept.number()));
     found
 }

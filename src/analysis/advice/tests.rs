@@ -1,7 +1,6 @@
 use super::*;
 use crate::analysis::testing::{Said, record, store};
 use crate::chat::Role;
-use crate::record::RequestRecord;
 use crate::tokens::embedded;
 use std::sync::Arc;
 
@@ -133,7 +132,7 @@ fn what_was_said_is_never_moved_and_little_is_not_worth_it() {
         None,
         "no break"
     );
-    let blank: RequestRecord = record(&last("Formal."));
+    let blank = record(&last("Formal."));
     let spans = crate::record::SpanStore::default();
     let prompts = Prompts {
         spans: &spans,

@@ -6,6 +6,7 @@ use crate::chat::Role::{Assistant, System, User};
 use crate::chat::{Text, UsageOrigin};
 use crate::record::{EventLabel, IDLE_CUT};
 use crate::tokens::{EncodeError, EncodedPrompt, PromptEncoder, TemplateMessage};
+use std::slice;
 
 /// `<` role text `>` for each message and `<a` behind, a token a character.
 struct Letters;
@@ -298,9 +299,9 @@ fn counts_that_cannot_be_are_flagged() {
         records[1].usage.read = Some(Tokens(second));
         records[1].usage.origin = origin;
         // Kept apart, so that it should have begun cold.
-        records
-            .iter_mut()
-            .for_each(|record| record.nonce = Arc::from("1 2 3 4 5 6 7 8"));
+        for record in &mut records {
+            record.nonce = Arc::from("1 2 3 4 5 6 7 8");
+        }
         let target = TargetFacts {
             tolerance: Tokens(tolerance),
             ..target("blocks:4")
@@ -560,7 +561,7 @@ fn what_was_set_aside_is_in_the_cache_and_has_no_bound_of_its_own() {
     let alone = play(
         &target("blocks:4"),
         &[measured.clone()],
-        &store(&[said.clone()]),
+        &store(slice::from_ref(&said)),
     );
     assert_eq!(alone[0].bound, Some(Tokens(0)));
     let records = [primed, measured];
@@ -574,7 +575,7 @@ fn nothing_outlives_the_epoch_of_its_cache() {
     let said = conversation()[0].clone();
     let (first, mut second) = (sent(&said, 1), sent(&said, 2));
     let bound = |records: &[RequestRecord]| {
-        let found = play(&target("blocks:4"), records, &store(&[said.clone()]));
+        let found = play(&target("blocks:4"), records, &store(slice::from_ref(&said)));
         (found[1].bound, found[1].eligible)
     };
     assert!(bound(&[first.clone(), second.clone()]).0 > Some(Tokens(0)));
@@ -589,7 +590,7 @@ fn a_prompt_that_is_not_known_hides_nothing_where_it_was_refused() {
     let (mut first, second) = (sent(&said, 1), sent(&said, 2));
     first.prompt[0].spans[0].sha256 = Text::from("not kept").digest();
     let bound = |records: &[RequestRecord]| {
-        play(&target("blocks:4"), records, &store(&[said.clone()]))[1].bound
+        play(&target("blocks:4"), records, &store(slice::from_ref(&said)))[1].bound
     };
     assert_eq!(bound(&[first.clone(), second.clone()]), None);
     first.outcome = Outcome::Http429;

@@ -156,12 +156,12 @@ impl Judge<'_> {
         let metric = self.lead.metric;
         let filled = self.filled(selection, names);
         let text = format!("baseline {}{}", metric.name, self.shown(&filled));
-        let found = self.from_baseline(metric, selection, filled, seen);
+        let found = self.of_baseline(metric, selection, filled, seen);
         seen.note(text, found.as_ref().ok().copied(), metric.unit);
         found
     }
 
-    fn from_baseline(
+    fn of_baseline(
         &self,
         metric: &'static Metric,
         said: &Selection,

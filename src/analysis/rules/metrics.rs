@@ -92,6 +92,7 @@ fn tokens(value: Option<Tokens>) -> Option<f64> {
     value.map(|tokens| tokens.0 as f64)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is what a metric gives")]
 fn number(value: u64) -> Option<f64> {
     Some(value as f64)
 }

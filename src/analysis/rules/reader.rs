@@ -74,8 +74,7 @@ impl<'a> Reader<'a> {
     /// What stands here, as a range and in words.
     pub(super) fn here(&self) -> (Range<usize>, String) {
         match self.peek() {
-            None => (self.at..self.at, "the rule ends here".to_owned()),
-            Some('#') => (self.at..self.at, "the rule ends here".to_owned()),
+            None | Some('#') => (self.at..self.at, "the rule ends here".to_owned()),
             Some(letter) => (
                 self.at..self.at + letter.len_utf8(),
                 format!("`{letter}` is not expected"),

@@ -62,6 +62,7 @@ fn rules_are_read_and_written_plainly() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 fn a_mistake_is_pointed_at_with_what_was_probably_meant() {
     // Text, byte of the place, what is wrong, a word of the help.
     let cases = [

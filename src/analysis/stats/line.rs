@@ -98,7 +98,9 @@ pub fn line(groups: &[Vec<(f64, f64)>], seed: u64) -> Option<Line> {
         })
         .collect();
     let mut all = Cluster::default();
-    clusters.iter().for_each(|cluster| all.join(cluster));
+    for cluster in &clusters {
+        all.join(cluster);
+    }
     let slope = all.slope().filter(|_| n > 1)?;
     let (_, xy, yy) = all.about_means();
     Some(Line {
@@ -116,7 +118,9 @@ fn interval(clusters: &[Cluster], all: &Cluster, slope: f64, seed: u64) -> Optio
     }
     percentile_interval(clusters.len(), seed, |drawn| {
         let mut sum = Cluster::default();
-        drawn.iter().for_each(|&at| sum.join(&clusters[at]));
+        for &at in drawn {
+            sum.join(&clusters[at]);
+        }
         sum.slope()
     })
 }

@@ -6,7 +6,7 @@ use crate::load::limits::Quotas;
 use crate::load::{Beginning, MOST_CONVERSATIONS, beginning, trace};
 use crate::record::SettingOrigin;
 use crate::scenario::duration;
-use crate::scenario::pace::{Amount, Level, Sweep, Think, Until};
+use crate::scenario::pace::{Amount, Level, Process, Sweep, Think, Until};
 use crate::units::Money;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -312,7 +312,7 @@ fn levels(
             let sessions = settings.list("sessions", &given.sessions, vec![1])?;
             let levels = sessions.into_iter().map(|sessions| {
                 let amount = sessions.to_string().parse::<Amount>();
-                let level = amount.and_then(|amount| Level::steady(amount, Default::default()));
+                let level = amount.and_then(|amount| Level::steady(amount, Process::default()));
                 level.map_err(|said| {
                     Failure::wrong(
                         format!("`--sessions` {said}"),

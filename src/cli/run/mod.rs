@@ -24,12 +24,16 @@ use super::settings::Settings;
 use super::target::{Aim, name_output, no_client, variable};
 use super::targets;
 use super::tokens;
+use crate::conversation::Nonce;
 use crate::load::limits::Budget;
 use crate::load::{
-    Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, Target, WarmUp, Writer,
+    Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, StartState, Target,
+    WarmUp, Writer,
 };
 use crate::record::load::write_load;
-use crate::record::{Ending, Invocation, Manifest, RunWriter, Shard, WallTime, WriteError};
+use crate::record::{
+    Calibration, Ending, Invocation, Manifest, RunWriter, Shard, WallTime, WriteError,
+};
 use crate::scenario::pace::Until;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
@@ -41,7 +45,7 @@ use state::EvictionProbe;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -282,7 +286,11 @@ async fn drive(
     let patience = patience(&arguments, &mut settings)?;
     let started = started(again)?;
     let found = stop
-        .run_until_cancelled(Place::all(&arguments, &planned, (started, patience)))
+        .run_until_cancelled(Box::pin(Place::all(
+            &arguments,
+            &planned,
+            (started, patience),
+        )))
         .await;
     let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
     if places.iter().any(|place| place.server.is_none()) {
@@ -301,25 +309,14 @@ async fn drive(
     shard::narrow(&mut rounds, &cells, shard, &kept);
     let mut manifest = planned.manifest(&arguments, settings, &targets);
     if arguments.calibrate && again.is_none() {
-        let found = calibrate::Request::before_a_run(&planned.load.streams());
-        let found = found.measure(&stop).await?;
-        if !arguments.quiet {
-            output::tell(calibrate::shown(&found).trim_end());
-        }
-        manifest.calibration = Some(found);
+        manifest.calibration = Some(calibrated(&arguments, &planned, &stop).await?);
     }
     let beginnings = state::beginnings(again, &planned, &places);
     let nonce = state::nonce(again, &planned, &cells);
     let resumed = again.is_some();
     let run = begin.open(&arguments, &planned, manifest, &kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
-    for (number, probed) in places
-        .iter()
-        .filter_map(|place| place.probed.as_ref())
-        .enumerate()
-    {
-        probed.write(&dir.join(probe_file(number)))?;
-    }
+    write_probes(&places, &dir)?;
     let budget = Arc::new(Budget::new(planned.load.max_usd));
     if resumed {
         budget.begin_with(state::spent_before(&dir, &targets));
@@ -333,28 +330,12 @@ async fn drive(
         Box::new(move |measured| hears.measured(measured)),
         stop.clone(),
     );
-    let runners = places.iter().zip(beginnings).map(|(place, begin)| {
-        let setup = RunnerSetup {
-            client: Arc::clone(&place.client),
-            isolate: planned.isolate,
-            nonce,
-            limits: place.limits(planned.limits),
-            gate: Arc::new(planned.gate(&place.target, &budget)),
-            think: planned.load.think,
-            seed: planned.seed,
-            records: writer.sender(),
-            idle: place.idle(),
-            stop: stop.clone(),
-            begin,
-        };
-        Runner::new(setup)
-    });
+    let runners = places
+        .iter()
+        .zip(beginnings)
+        .map(|(place, begin)| place.runner(&planned, begin, nonce, &budget, &writer, &stop));
     let runners: Vec<Runner> = runners.collect();
-    let mut watches = BTreeMap::new();
-    for (number, Place { target, client, .. }) in places.iter().enumerate() {
-        let watch = Watch::begin(target, &arguments.aim.metrics, client).await;
-        watches.extend(watch.map(|watch| (number, watch)));
-    }
+    let mut watches = watches(&arguments, &places).await;
     let all = Rounds {
         order: &rounds,
         cells: &cells,
@@ -386,6 +367,39 @@ async fn drive(
         place.close().await;
     }
     exit
+}
+
+/// What the client itself adds, measured before the run and told.
+async fn calibrated(
+    arguments: &Arguments,
+    planned: &Planned,
+    stop: &CancellationToken,
+) -> Result<Calibration, Failure> {
+    let request = calibrate::Request::before_a_run(&planned.load.streams());
+    let found = request.measure(stop).await?;
+    if !arguments.quiet {
+        output::tell(calibrate::shown(&found).trim_end());
+    }
+    Ok(found)
+}
+
+/// The watches on the counters of those places that have some, by place.
+async fn watches(arguments: &Arguments, places: &[Place]) -> BTreeMap<usize, Watch> {
+    let mut watches = BTreeMap::new();
+    for (number, Place { target, client, .. }) in places.iter().enumerate() {
+        let watch = Watch::begin(target, &arguments.aim.metrics, client).await;
+        watches.extend(watch.map(|watch| (number, watch)));
+    }
+    watches
+}
+
+/// Stores what was found by probing in the run's folder.
+fn write_probes(places: &[Place], dir: &Path) -> Result<(), Failure> {
+    let probed = places.iter().filter_map(|place| place.probed.as_ref());
+    for (number, probed) in probed.enumerate() {
+        probed.write(&dir.join(probe_file(number)))?;
+    }
+    Ok(())
 }
 
 /// Where the result of a probe is stored in the run's folder.
@@ -656,6 +670,31 @@ impl Place {
                     None => tokio::time::sleep(span).await,
                 }
             })
+        })
+    }
+
+    /// What drives conversations against it.
+    fn runner(
+        &self,
+        planned: &Planned,
+        begin: StartState,
+        nonce: Nonce,
+        budget: &Arc<Budget>,
+        writer: &Writer,
+        stop: &CancellationToken,
+    ) -> Runner {
+        Runner::new(RunnerSetup {
+            client: Arc::clone(&self.client),
+            isolate: planned.isolate,
+            nonce,
+            limits: self.limits(planned.limits),
+            gate: Arc::new(planned.gate(&self.target, budget)),
+            think: planned.load.think,
+            seed: planned.seed,
+            records: writer.sender(),
+            idle: self.idle(),
+            stop: stop.clone(),
+            begin,
         })
     }
 

@@ -324,8 +324,8 @@ impl Seen {
         if tally.shed > 0 {
             parts.push(format!("{} shed", tally.shed));
         }
-        if tally.limited > 0 {
-            let waited = Micros(tally.limited_for.0 / tally.limited);
+        if let Some(each) = tally.limited_for.0.checked_div(tally.limited) {
+            let waited = Micros(each);
             parts.push(format!(
                 "{} waited for a limit, {waited} each",
                 tally.limited

@@ -280,6 +280,7 @@ impl Gate {
 
     /// Takes a pass back: counts what was really used and heeds what the server asks
     /// for. Says how long the server wants to be left alone.
+    #[expect(clippy::needless_pass_by_value, reason = "a pass is given back once")]
     pub fn settle(&self, pass: Pass, ended: Settled<'_>) -> Option<Duration> {
         let total = ended.usage.and_then(|usage| usage.total);
         let output = ended.usage.and_then(|usage| usage.output);

@@ -19,6 +19,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "it is called so in the file")]
 struct Rule<'a> {
     rule: &'a str,
     verdict: &'static str,

@@ -186,9 +186,8 @@ impl Shown {
             }
             Self::Mean => mean_tokens(Some(value)),
             Self::Share => percent(Some(value)),
-            Self::Latency | Self::Endless => latency(Some(value)),
             Self::Slope if value < 0.0 => format!("-{}", latency(Some(-value))),
-            Self::Slope => latency(Some(value)),
+            Self::Latency | Self::Endless | Self::Slope => latency(Some(value)),
             Self::Ratio => format!("{value:.2}"),
         }
     }

@@ -206,7 +206,9 @@ impl FromStr for Level {
         match word {
             "sessions" => match rest.parse()? {
                 Amount::Rate(_) => Err(format!("`{rest}` is a rate: write `open={rest}`")),
-                amount => Self::steady(amount, Process::default()).map_err(about("sessions")),
+                amount @ Amount::Sessions(_) => {
+                    Self::steady(amount, Process::default()).map_err(about("sessions"))
+                }
             },
             "open" => open(rest),
             "ramp" => ramp(rest),
@@ -228,7 +230,7 @@ fn open(text: &str) -> Result<Level, String> {
     let (rate, process) = text.split_once(',').unwrap_or((text, "poisson"));
     match rate.parse()? {
         Amount::Sessions(_) => Err(format!("`open={rate}` has no unit of time (`{rate}/s`)")),
-        amount => Level::steady(amount, process.parse()?).map_err(about("open")),
+        amount @ Amount::Rate(_) => Level::steady(amount, process.parse()?).map_err(about("open")),
     }
 }
 

@@ -90,7 +90,9 @@ impl Said {
         self.text.drain(..gone);
         for marks in [&mut self.marks, &mut self.long_marks] {
             marks.retain(|&mark| mark > gone);
-            marks.iter_mut().for_each(|mark| *mark -= gone);
+            for mark in marks {
+                *mark -= gone;
+            }
         }
     }
 

@@ -97,13 +97,14 @@ fn spreads(dir: &Path) -> Result<HashMap<Key, f64>, Failure> {
         sum.1 += total.0 as f64;
     }
     let spreads = sums.into_iter().filter_map(|(key, conversations)| {
-        Some((key, spread(conversations.into_values().collect())?))
+        let pairs: Vec<_> = conversations.into_values().collect();
+        Some((key, spread(&pairs)?))
     });
     Ok(spreads.collect())
 }
 
 /// Of the pooled ratio of these pairs; `None` below two.
-fn spread(pairs: Vec<(f64, f64)>) -> Option<f64> {
+fn spread(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len() as f64;
     let (part, whole) = pairs
         .iter()
@@ -132,14 +133,14 @@ mod tests {
 
     #[test]
     fn the_spread_is_that_of_the_pooled_ratio() {
-        assert_eq!(spread(vec![(1.0, 2.0)]), None);
-        assert_eq!(spread(vec![(1.0, 2.0), (2.0, 4.0)]), Some(0.0));
+        assert_eq!(spread(&[(1.0, 2.0)]), None);
+        assert_eq!(spread(&[(1.0, 2.0), (2.0, 4.0)]), Some(0.0));
         // All or nothing, half of the time each: 0.5, with n - 1 below the sum.
         let halves: Vec<(f64, f64)> = (0..100)
             .map(|at| (f64::from(at % 2) * 10.0, 10.0))
             .collect();
-        let found = spread(halves).unwrap();
+        let found = spread(&halves).unwrap();
         assert!((found - 0.502_518_9).abs() < 1e-6, "{found}");
-        assert_eq!(spread(vec![(0.0, 0.0), (0.0, 0.0)]), None);
+        assert_eq!(spread(&[(0.0, 0.0), (0.0, 0.0)]), None);
     }
 }
