@@ -14,6 +14,9 @@ const RECORDS: &[&str] = &[
     "spans.jsonl",
     "bounds.jsonl",
     "counters.json",
+    "aside.jsonl",
+    "ledger.jsonl",
+    "load.jsonl",
 ];
 
 /// Every derived file below `dir`, by its path in it.
