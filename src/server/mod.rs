@@ -109,7 +109,10 @@ impl Server {
         });
         let engine = Arc::new(Engine::new(&options));
         let warm = Arc::clone(&engine);
-        tasks.spawn_blocking(move || warm.warm_up());
+        // Awaited, since the first answer would else have its time in its own.
+        tokio::task::spawn_blocking(move || warm.warm_up())
+            .await
+            .map_err(io::Error::other)?;
         let shared = Shared::new(options, Arc::clone(&engine), stop.clone(), tasks.clone());
         let stopped = stop.clone().cancelled_owned();
         let service = axum::serve(listener, routes::router(shared)).with_graceful_shutdown(stopped);
