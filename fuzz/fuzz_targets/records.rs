@@ -3,7 +3,8 @@
 
 #![no_main]
 
-use prefixbench::record::{Manifest, Run, RunWriter, files};
+use prefixbench::record::{Manifest, Run, RunWriter, Unfinished, files};
+use std::collections::BTreeSet;
 use std::fs;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -17,5 +18,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         Ok(contents) => assert!(contents.requests.len() <= lines),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-    let _goes_on = RunWriter::resume(&run, true);
+    if let Ok(unfinished) = Unfinished::open(&run) {
+        let from = unfinished.clock();
+        let _goes_on = unfinished.go_on(&BTreeSet::new(), from);
+    }
 });
