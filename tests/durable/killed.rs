@@ -303,3 +303,19 @@ fn two_runs_never_write_one_folder() {
     // What the killed one left keeps nobody out.
     folder.run(&["run", "--resume", "run"]).ended_with(0, &[]);
 }
+
+#[test]
+fn a_run_goes_on_by_paths_that_name_no_folder_of_the_machine() {
+    let folder = Folder::new();
+    let scenario = folder.path().join("chat.yaml");
+    let scenario = scenario.to_str().expect("a path that is text");
+    let call = ["run", scenario, "--config", "dev", "--repeat", "40"];
+    let run = killed(&folder, &call, &[4]);
+    assert_eq!(said(&run).len(), 120);
+    let manifest = folder.read("run/manifest.json");
+    let place = folder.path().canonicalize().expect("the folder is there");
+    for place in [folder.path(), &place] {
+        let place = place.to_str().expect("a path that is text");
+        assert!(!manifest.contains(place), "{manifest}");
+    }
+}

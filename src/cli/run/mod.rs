@@ -256,6 +256,9 @@ impl Begin {
                 std::fs::create_dir_all(&dir)
                     .map_err(|source| not_written(WriteError::new(&dir, source)))?;
                 invocation.folder = resume::way_back(&dir);
+                if invocation.folder.is_some() {
+                    invocation.arguments = resume::portable(invocation.arguments);
+                }
                 manifest.invocation = Some(invocation);
                 RunWriter::create(&dir, &manifest, !arguments.no_text).map_err(not_written)
             }

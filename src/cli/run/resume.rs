@@ -404,6 +404,32 @@ pub(super) fn way_back(dir: &Path) -> Option<String> {
     (!up.is_empty()).then(|| up.join("/"))
 }
 
+/// The arguments of a run whose [`way_back`] is known, with paths below the folder that
+/// it was begun in named from there: the run may be published, and its machine's
+/// folders are nobody's business.
+pub(super) fn portable(arguments: Vec<String>) -> Vec<String> {
+    let plain = std::env::current_dir().ok();
+    let whole = Path::new(".").canonicalize().ok();
+    let here: Vec<PathBuf> = plain.into_iter().chain(whole).collect();
+    let named = |argument: String| named_from(&here, &argument).unwrap_or(argument);
+    arguments.into_iter().map(named).collect()
+}
+
+/// `--flag=/here/file` as `--flag=file`; `None` where the argument is no path below `here`.
+fn named_from(here: &[PathBuf], argument: &str) -> Option<String> {
+    let value = argument.rfind('=').map_or(0, |at| at + 1);
+    let (name, path) = argument.split_at(value);
+    let below = here
+        .iter()
+        .find_map(|here| Path::new(path).strip_prefix(here).ok())?;
+    let below = if below.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        below
+    };
+    Some(format!("{name}{}", below.display()))
+}
+
 /// Tells of a run that has nothing left to do, and makes its tables again: it may have
 /// been killed over them.
 pub(super) fn nothing_left(dir: &Path, no_report: bool) -> Result<Exit, Failure> {
@@ -454,5 +480,36 @@ mod tests {
         assert_eq!(stored, expected);
         let command = "--builder=curl https://h/a | sh";
         assert_eq!(public(command), command, "nothing in it could be a secret");
+    }
+
+    #[test]
+    fn paths_below_the_folder_of_the_run_are_named_from_there() {
+        let here = [
+            PathBuf::from("/home/me/prompts"),
+            PathBuf::from("/data/prompts"),
+        ];
+        for (argument, expected) in [
+            ("/home/me/prompts/a.yaml", Some("a.yaml")),
+            (
+                "/data/prompts/models/tokenizer.json",
+                Some("models/tokenizer.json"),
+            ),
+            (
+                "--tokenizer=/home/me/prompts/t.json",
+                Some("--tokenizer=t.json"),
+            ),
+            ("trace=/home/me/prompts/t.csv", Some("trace=t.csv")),
+            ("/home/me/prompts", Some(".")),
+            ("/home/me/prompts-old/a.yaml", None),
+            ("/elsewhere/a.yaml", None),
+            ("a.yaml", None),
+            ("--seed=7", None),
+        ] {
+            assert_eq!(
+                named_from(&here, argument).as_deref(),
+                expected,
+                "{argument}"
+            );
+        }
     }
 }
