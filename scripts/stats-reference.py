@@ -52,7 +52,8 @@ def robust(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     residuals = (y.ravel() - design @ line).reshape(x.shape)
     scores = np.stack([residuals.sum(axis=1), (x * residuals).sum(axis=1)], axis=1)
     inverse = np.linalg.inv(design.T @ design)
-    return line, inverse @ (scores.T @ scores) @ inverse
+    correction = len(x) / (len(x) - 1)
+    return line, correction * (inverse @ (scores.T @ scores) @ inverse)
 
 
 def bounds(values):

@@ -2,7 +2,7 @@
 
 use super::results::TotalKey;
 use super::samples::Sample;
-use super::stats::{Line, line};
+use super::stats::{Line, LineSums, line};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -25,34 +25,31 @@ pub struct Fit {
     pub line: Line,
 }
 
-/// Answered requests that have a count and a first token, by conversation.
-type Points = Vec<Vec<(f64, f64)>>;
-
 /// Lines through all requests of a target, model and load level, and through
 /// those of each of its configurations; none where all computed the same number.
 pub(super) fn fits(totals: &[(TotalKey, Vec<&Sample>)], seed: u64) -> Vec<Fit> {
     let same = |a: &(TotalKey, _), b: &(TotalKey, _)| a.0.is_beside(&b.0);
     let mut found = Vec::new();
     for arena in totals.chunk_by(same) {
-        let each: Vec<(&TotalKey, Points)> = arena
+        let each: Vec<(&TotalKey, Vec<LineSums>)> = arena
             .iter()
-            .map(|(key, samples)| (key, points(samples)))
+            .map(|(key, samples)| (key, sums(samples)))
             .collect();
         let Some((first, _)) = each.first() else {
             continue;
         };
         let all: Vec<_> = each
             .iter()
-            .flat_map(|(_, points)| points.iter().cloned())
+            .flat_map(|(_, conversations)| conversations.iter().copied())
             .collect();
         if each.len() > 1 {
             found.extend(fit(first, None, &all, seed));
         }
-        for (key, points) in each {
+        for (key, conversations) in each {
             found.extend(fit(
                 key,
                 Some(Arc::clone(&key.configuration)),
-                &points,
+                &conversations,
                 seed,
             ));
         }
@@ -63,7 +60,7 @@ pub(super) fn fits(totals: &[(TotalKey, Vec<&Sample>)], seed: u64) -> Vec<Fit> {
 fn fit(
     key: &TotalKey,
     configuration: Option<Arc<str>>,
-    points: &[Vec<(f64, f64)>],
+    conversations: &[LineSums],
     seed: u64,
 ) -> Option<Fit> {
     Some(Fit {
@@ -71,25 +68,19 @@ fn fit(
         target: Arc::clone(&key.target),
         model: Arc::clone(&key.model),
         load: Arc::clone(&key.load),
-        line: line(points, seed)?,
+        line: line(conversations, seed)?,
     })
 }
 
-/// Conversations in the order of their names, so that a seed means the same draw.
-fn points(samples: &[&Sample]) -> Points {
-    let mut units: HashMap<u32, (&Arc<str>, Vec<(f64, f64)>)> = HashMap::new();
+/// What each conversation's answered requests that have a count and a first token add
+/// to a line.
+pub(super) fn sums(samples: &[&Sample]) -> Vec<LineSums> {
+    let mut conversations: HashMap<u32, LineSums> = HashMap::new();
     for sample in samples {
-        let (Some((total, read)), Some(ttft)) = (sample.counted(), sample.ttft) else {
-            continue;
-        };
-        let computed = total.saturating_sub(read).0 as f64;
-        units
-            .entry(sample.conversation_index)
-            .or_insert_with(|| (&sample.conversation, Vec::new()))
-            .1
-            .push((computed, ttft.0 as f64));
+        if let (Some((total, read)), Some(ttft)) = (sample.counted(), sample.ttft) {
+            let conversation = conversations.entry(sample.conversation_index).or_default();
+            conversation.add(total.saturating_sub(read).0 as f64, ttft.0 as f64);
+        }
     }
-    let mut units: Vec<_> = units.into_values().collect();
-    units.sort_unstable_by(|a, b| a.0.cmp(b.0));
-    units.into_iter().map(|(_, points)| points).collect()
+    conversations.into_values().collect()
 }

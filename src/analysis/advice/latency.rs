@@ -1,10 +1,10 @@
 //! How much time a computed token took, where that can be told.
 
+use crate::analysis::fits::sums;
 use crate::analysis::samples::Sample;
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
-use std::borrow::Borrow;
+use crate::analysis::stats::{Interval, LineSums, line};
 
-/// Fewest requests that a slope is fitted to.
+/// Fewest requests that advice on times rests on.
 const FEWEST: usize = 10;
 
 /// Time to first token against computed tokens: a straight line's slope, in
@@ -13,60 +13,28 @@ const FEWEST: usize = 10;
 pub struct Slope {
     /// The slope.
     pub us_per_token: f64,
-    /// Ends of its 95 % interval.
-    pub interval: (f64, f64),
+    /// Its 95 % interval, over conversations.
+    pub interval: Interval,
     /// Requests that it rests on.
     pub n: usize,
 }
 
-/// The least-squares slope over the counted requests that have a time.
+/// The slope over the counted requests that have a time: that of the report's
+/// [fits](crate::analysis::fits), where it says something.
 ///
-/// `None` below ten of them, where all computed equally much, and where the
-/// interval holds 0: then these times do not tell what a token costs.
-///
-/// # Source
-///
-/// N. R. Draper and H. Smith, *Applied Regression Analysis*, 3rd edition, 1998,
-/// section 1.4: the slope's standard error and Student's distribution with n - 2
-/// degrees of freedom.
-pub fn slope<S: Borrow<Sample>>(samples: impl IntoIterator<Item = S>) -> Option<Slope> {
-    let points: Vec<(f64, f64)> = samples
-        .into_iter()
-        .filter_map(|sample| {
-            let sample = sample.borrow();
-            let (total, read) = sample.counted()?;
-            Some((total.saturating_sub(read).0 as f64, sample.ttft?.0 as f64))
-        })
-        .collect();
-    fitted(&points)
+/// `None` below ten requests or two conversations, where all computed equally much, and
+/// where the interval holds 0: then these times do not tell what a token costs.
+pub fn slope(samples: &[&Sample], seed: u64) -> Option<Slope> {
+    told(&sums(samples), seed)
 }
 
-fn fitted(points: &[(f64, f64)]) -> Option<Slope> {
-    let n = points.len();
-    if n < FEWEST {
-        return None;
-    }
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n as f64;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-    if spread <= 0.0 {
-        return None;
-    }
-    let together: f64 = points
-        .iter()
-        .map(|point| (point.0 - x) * (point.1 - y))
-        .sum();
-    let slope = together / spread;
-    let residual = |point: &(f64, f64)| point.1 - y - slope * (point.0 - x);
-    let squares: f64 = points.iter().map(|point| residual(point).powi(2)).sum();
-    let freedom = (n - 2) as f64;
-    let error = (squares / freedom / spread).sqrt();
-    let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975);
-    let interval = (slope - t * error, slope + t * error);
-    (interval.0 > 0.0).then_some(Slope {
-        us_per_token: slope,
+fn told(conversations: &[LineSums], seed: u64) -> Option<Slope> {
+    let line = line(conversations, seed)?;
+    let interval = line.interval?;
+    (line.n >= FEWEST && interval.low > 0.0).then_some(Slope {
+        us_per_token: line.slope,
         interval,
-        n,
+        n: line.n,
     })
 }
 
@@ -74,43 +42,28 @@ fn fitted(points: &[(f64, f64)]) -> Option<Slope> {
 mod tests {
     use super::*;
 
-    #[test]
-    #[expect(clippy::unreadable_literal, reason = "as they were computed")]
-    fn the_slope_agrees_with_values_computed_elsewhere() {
-        // The textbook sums in plain Python, with t(0.975, 8) = 2.306004135033371.
-        let x = [
-            100.0, 250.0, 400.0, 600.0, 900.0, 1200.0, 1500.0, 2000.0, 2600.0, 3300.0,
-        ];
-        let y = [
-            1400.0, 1480.0, 1900.0, 2000.0, 2700.0, 3100.0, 3300.0, 4500.0, 5300.0, 6900.0,
-        ];
-        let points: Vec<_> = x.into_iter().zip(y).collect();
-        let found = fitted(&points).expect("ten points");
-        assert!(
-            (found.us_per_token - 1.6866352239681337).abs() < 1e-9,
-            "{found:?}"
-        );
-        assert!(
-            (found.interval.0 - 1.5585805886349684).abs() < 1e-6,
-            "{found:?}"
-        );
-        assert!(
-            (found.interval.1 - 1.814689859301299).abs() < 1e-6,
-            "{found:?}"
-        );
+    /// `n` points on two conversations, near a line of that slope.
+    fn points(n: usize, slope: f64) -> Vec<LineSums> {
+        let mut conversations = vec![LineSums::default(); 2];
+        for at in 0..n {
+            let height = slope * at as f64 + f64::from(at % 3 == 0);
+            conversations[at % 2].add(at as f64, height);
+        }
+        conversations
     }
 
     #[test]
     fn where_nothing_can_be_told_there_is_no_slope() {
-        let line = |n: usize, slope: f64| -> Vec<(f64, f64)> {
-            (0..n)
-                .map(|at| (at as f64, slope * at as f64 + f64::from(at % 2 == 0)))
-                .collect()
-        };
-        assert!(fitted(&line(9, 5.0)).is_none(), "too few");
-        assert!(fitted(&line(20, 5.0)).is_some());
-        assert!(fitted(&line(20, 0.0)).is_none(), "flat");
-        assert!(fitted(&line(20, -5.0)).is_none(), "falling");
-        assert!(fitted(&[(1.0, 1.0); 20]).is_none(), "all alike");
+        let found = told(&points(20, 5.0), 1).expect("a slope");
+        assert!((found.us_per_token - 5.0).abs() < 0.1, "{found:?}");
+        assert_eq!((found.n, found.interval.n), (20, 2));
+        assert_eq!(told(&points(9, 5.0), 1), None, "too few");
+        assert_eq!(told(&points(20, 0.0), 1), None, "flat");
+        assert_eq!(told(&points(20, -5.0), 1), None, "falling");
+        let mut alike = LineSums::default();
+        (0..20).for_each(|_| alike.add(1.0, 1.0));
+        assert_eq!(told(&[alike, alike], 1), None, "all alike");
+        let one = points(20, 5.0);
+        assert_eq!(told(&one[..1], 1), None, "one conversation");
     }
 }

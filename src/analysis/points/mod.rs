@@ -9,17 +9,16 @@
 //! no bill has no bill.
 
 mod bills;
-mod line;
 mod thinned;
 mod times;
 
 pub use bills::{Bill, Bills};
-pub use line::{Band, Line, LineSums, line};
 pub use thinned::Thinned;
 pub use times::quantile_with_endless;
 
 use super::cost::{buckets, uncached_at};
 use super::samples::Sample;
+use super::stats::LineSums;
 use super::{Samples, TotalKey};
 use crate::record::Outcome;
 use crate::units::{Micros, Tokens};
@@ -189,12 +188,10 @@ impl PointSet {
         times
     }
 
-    /// What the line through all points of each conversation is made of, in the order of their
-    /// names, so that a seed means the same draw whatever the order of a hash map.
+    /// What each conversation adds to the line through all points.
     pub fn lines(&self) -> Vec<LineSums> {
-        let named = self.by_name().into_iter();
-        named
-            .map(|conversation| conversation.line)
+        let all = self.conversations.values();
+        all.map(|conversation| conversation.line)
             .filter(|line| line.n() > 0.0)
             .collect()
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::analysis::Cell;
+use crate::analysis::stats::line;
 use crate::analysis::testing::{blank, counted, manifest};
 use crate::chat::UsageOrigin;
 use crate::record::{Manifest, Price, PriceTier, RequestRecord};
@@ -79,7 +80,7 @@ fn the_order_of_the_records_makes_no_difference() {
     let (one, other) = (one.expect("points"), other.expect("points"));
     assert_eq!(one.answered.points(99), other.answered.points(99));
     assert_eq!(one.lines().len(), 3);
-    let slopes = |set: &PointSet| line(&set.lines(), 7, &[]).expect("a line").slope;
+    let slopes = |set: &PointSet| line(&set.lines(), 7).expect("a line").slope;
     assert!((slopes(one) - 50.0).abs() < 1e-9);
     assert!((slopes(one) - slopes(other)).abs() < 1e-9);
 }

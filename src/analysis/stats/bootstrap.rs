@@ -101,6 +101,22 @@ pub(super) fn percentile_interval(
     if n < 2 {
         return None;
     }
+    let (low, high) = tails(resamples(n, seed, statistic))?;
+    Some(Interval {
+        low,
+        high,
+        n,
+        method: "bootstrap",
+    })
+}
+
+/// A statistic of each resample of `n` units, which are handed to it by their indexes;
+/// resamples of which it is `None` are left out.
+pub(super) fn resamples<T>(
+    n: usize,
+    seed: u64,
+    statistic: impl Fn(&[usize]) -> Option<T>,
+) -> Vec<T> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut drawn = vec![0; n];
     let mut values = Vec::with_capacity(RESAMPLES);
@@ -108,13 +124,13 @@ pub(super) fn percentile_interval(
         drawn.fill_with(|| random.random_range(0..n));
         values.extend(statistic(&drawn));
     }
+    values
+}
+
+/// What 95 % of `values` lie between; `None` where there are none.
+pub(super) fn tails(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
-    Some(Interval {
-        low: quantile_of_sorted(&values, TAILS.0)?,
-        high: quantile_of_sorted(&values, TAILS.1)?,
-        n,
-        method: "bootstrap",
-    })
+    quantile_of_sorted(&values, TAILS.0).zip(quantile_of_sorted(&values, TAILS.1))
 }
 
 /// What each unit adds to the error of the pooled ratio, in the ratio's unit.

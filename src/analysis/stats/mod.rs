@@ -17,5 +17,5 @@ mod quantile;
 mod reference;
 
 pub use bootstrap::{Interval, Ratio, difference_interval, mean_interval, ratio_interval};
-pub use line::{Cluster, Line, line};
+pub use line::{Band, Line, LineSums, band, line};
 pub use quantile::{quantile, quantile_of_sorted, rank};

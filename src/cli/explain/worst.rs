@@ -173,7 +173,7 @@ pub(super) fn slopes(contents: &RunContents, bounds: &[BoundRecord]) -> Slopes {
     }
     let fitted = places
         .into_iter()
-        .filter_map(|(place, all)| Some((place, slope(all)?)));
+        .filter_map(|(place, all)| Some((place, slope(&all, contents.manifest.seed)?)));
     fitted.collect()
 }
 
@@ -209,11 +209,12 @@ pub(super) fn fits(manifest: &Manifest, slopes: &Slopes) -> Vec<String> {
             String::new()
         };
         format!(
-            "Times{at}: {:.2} µs a computed token (95 % interval {:.2} to {:.2}), fitted to {} requests{}.",
+            "Times{at}: {:.2} µs a computed token (95 % interval {:.2} to {:.2}), fitted to {} requests of {} conversations{}.",
             slope.us_per_token,
-            slope.interval.0,
-            slope.interval.1,
+            slope.interval.low,
+            slope.interval.high,
             slope.n,
+            slope.interval.n,
             simulated(manifest, target)
         )
     };

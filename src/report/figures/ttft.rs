@@ -1,6 +1,7 @@
 //! Time to first token: its distribution, and what a computed token adds to it.
 
-use crate::analysis::points::{Answered, Line, PointSet, Points, line, quantile_with_endless};
+use crate::analysis::points::{Answered, PointSet, Points, quantile_with_endless};
+use crate::analysis::stats::{self, Line, band, line};
 use crate::analysis::{Results, Total};
 use crate::chart::ttft_by_computed::{Band, Fit, Panel, Point};
 use crate::chart::ttft_distribution::{LEVELS, Strip};
@@ -101,7 +102,7 @@ pub(super) fn by_computed(results: &Results, points: &Points) -> Vec<(String, Pi
         note.requests = panels.iter().map(|panel| panel.requests).sum();
         let figure = Figure::TtftByComputed(TtftByComputed {
             place: place.label.clone(),
-            fit: line(&all, results.seed, &[]).as_ref().map(fit),
+            fit: line(&all, results.seed).map(|line| fit(&line, &[])),
             panels,
             note,
         });
@@ -138,12 +139,16 @@ fn panel(total: &Total, seed: u64, points: &Points, most: usize) -> Panel {
     let places: Vec<f64> = (0..=PLACES)
         .map(|step| from + (to - from) * f64::from(step) / f64::from(PLACES))
         .collect();
-    panel.fit = line(&set.lines(), seed, &places).as_ref().map(fit);
+    let conversations = set.lines();
+    panel.fit = line(&conversations, seed).map(|line| {
+        let around = band(&line, &conversations, seed, &places);
+        fit(&line, &around)
+    });
     panel
 }
 
-fn fit(line: &Line) -> Fit {
-    let band = line.band.iter().map(|band| Band {
+fn fit(line: &Line, around: &[stats::Band]) -> Fit {
+    let band = around.iter().map(|band| Band {
         computed: band.x,
         low_us: band.low,
         high_us: band.high,
@@ -151,8 +156,8 @@ fn fit(line: &Line) -> Fit {
     Fit {
         intercept_us: line.intercept,
         us_per_token: line.slope,
-        low: line.slope_interval.map(|interval| interval.low),
-        high: line.slope_interval.map(|interval| interval.high),
+        low: line.interval.map(|interval| interval.low),
+        high: line.interval.map(|interval| interval.high),
         band: band.collect(),
     }
 }
