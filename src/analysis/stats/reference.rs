@@ -62,7 +62,9 @@ fn drawn_well(found: Option<Interval>, (low, high): (f64, f64)) -> bool {
 fn conversations(groups: &[Vec<(f64, f64)>]) -> Vec<LineSums> {
     let sums = |group: &Vec<(f64, f64)>| {
         let mut sums = LineSums::default();
-        group.iter().for_each(|&(x, y)| sums.add(x, y));
+        for &(x, y) in group {
+            sums.add(x, y);
+        }
         sums
     };
     groups.iter().map(sums).collect()

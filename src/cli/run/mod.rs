@@ -1,12 +1,15 @@
 //! `run`: drives scenarios against a target.
 
+mod arguments;
 mod chosen;
 mod dry;
 mod finish;
 mod levels;
+mod place;
 mod plan;
 mod progress;
 mod resume;
+mod rounds;
 mod shard;
 mod signals;
 mod state;
@@ -14,173 +17,31 @@ mod told;
 mod ways_out;
 
 use super::calibrate;
-use super::choice::{Configurations, Files};
 use super::counters::Watch;
 use super::exit::{Exit, Failure};
 use super::output;
-use super::prices;
-use super::probe::Probed;
 use super::settings::Settings;
-use super::target::{Aim, name_output, no_client, variable};
-use super::targets;
 use super::tokens;
-use crate::conversation::Nonce;
 use crate::load::limits::Budget;
-use crate::load::{
-    Cell, CellEnd, Idle, Isolate, Limits, Order, Round, Runner, RunnerSetup, StartState, Target,
-    WarmUp, Writer,
-};
+use crate::load::{Runner, Target, Writer};
 use crate::record::load::write_load;
-use crate::record::{
-    Calibration, Ending, Invocation, Manifest, RunWriter, Shard, WallTime, WriteError,
-};
-use crate::scenario::pace::Until;
-use crate::server::{self, Handle, Server};
-use crate::transport::{Client, Settings as ClientSettings};
+use crate::record::{Calibration, Invocation, Manifest, RunWriter, WriteError};
+pub(super) use arguments::Arguments;
+use place::Place;
+use plan::Planned;
 pub(super) use plan::nonce;
-use plan::{EMBEDDED, Planned};
 use progress::Progress;
 use resume::{Again, Start};
-use state::EvictionProbe;
+use rounds::Rounds;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use told::Told;
-
-/// Drive scenarios against a target and measure what its prefix cache gives
-#[derive(clap::Args)]
-pub(super) struct Arguments {
-    #[command(flatten)]
-    files: Files,
-
-    #[command(flatten)]
-    configurations: Configurations,
-
-    #[command(flatten)]
-    aim: Aim,
-
-    /// A plan file; flags and variables go before what it says
-    #[arg(long, value_name = "FILE")]
-    plan: Option<PathBuf>,
-
-    /// Conversations per scenario and configuration [default: 1, or as many as begin in --duration]
-    #[arg(long, value_name = "N")]
-    repeat: Option<u32>,
-
-    #[command(flatten)]
-    load: levels::LoadArguments,
-
-    /// In which order cells and their conversations are run [default: given]
-    #[arg(long, value_enum)]
-    order: Option<Order>,
-
-    /// What starts on a cold cache [default: conversation]
-    #[arg(long, value_enum)]
-    isolate: Option<Isolate>,
-
-    /// Output tokens asked for [default: 16, or 512 with live replies]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    max_tokens: Option<u32>,
-
-    /// Tries after the first where a failure may pass [default: 2]
-    #[arg(long, value_name = "N")]
-    retries: Option<u32>,
-
-    /// Seed of everything drawn [default: 1]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-
-    /// The run's nonce, eight digits, to repeat a run byte for byte [default: drawn]
-    #[arg(long, value_name = "DIGITS")]
-    nonce: Option<String>,
-
-    /// Seconds without a sign of life after which an answer is given up: until the connection
-    /// stands, until its headers, its first byte, and between any two reads [default: 300]
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<NonZeroU64>,
-
-    /// Draw the run's nonce from this text, which must be new for every run; for shards, which
-    /// need the same one
-    #[arg(long, value_name = "TEXT", conflicts_with = "nonce")]
-    nonce_from: Option<String>,
-
-    /// Run only this part of the conversations, such as 3/16; `merge` joins the parts
-    #[arg(long, value_name = "I/N")]
-    shard: Option<Shard>,
-
-    /// Run one of N parts: which one, `JOB_COMPLETION_INDEX` says, as in an Indexed Job
-    #[arg(long, value_name = "N", conflicts_with = "shard")]
-    shards: Option<u32>,
-
-    /// Go on with the run in this folder that was broken off; needs nothing else
-    #[arg(long, value_name = "DIR")]
-    resume: Option<PathBuf>,
-
-    /// What is sent before what is measured, and counts nowhere [default: none]
-    #[arg(long, value_enum)]
-    warm_up: Option<WarmUp>,
-
-    /// Whether each cell's first prompt is asked again at its end, to see whether the cache still
-    /// held it; auto: where that costs nothing [default: auto]
-    #[arg(long, value_enum)]
-    eviction_probe: Option<EvictionProbe>,
-    /// Probe each target first, store what was found as `probe.json`, and fill in what is not
-    /// known of it: its cache model, and whether a count that it leaves out is a 0
-    #[arg(long)]
-    probe: bool,
-
-    /// Rest at most this long on a real server where a scenario idles; the request behind a rest
-    /// that was cut short is flagged `idle_cut` [default: as long as the scenario says]
-    #[arg(long, value_name = "SECONDS")]
-    longest_idle: Option<u64>,
-
-    /// Folder of the run [default: reports/DATE-SCENARIO]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-
-    /// Write records only; `report` makes the rest later
-    #[arg(long)]
-    no_report: bool,
-
-    /// Keep lengths and hashes of texts, not the texts
-    #[arg(long)]
-    no_text: bool,
-
-    /// First measure what the client itself adds on this machine (see `calibrate`), and keep it with
-    /// the run
-    #[arg(long)]
-    calibrate: bool,
-
-    /// Print what would be run and what to expect of it; send nothing
-    #[arg(long)]
-    dry_run: bool,
-
-    /// With --dry-run: how many conversations make the interval of a cached share this wide,
-    /// in percentage points
-    #[arg(long, value_name = "POINTS", requires = "dry_run")]
-    width: Option<f64>,
-
-    /// With --width: a finished run of the same kind, whose spread is taken
-    #[arg(long, value_name = "RUN", requires = "width")]
-    pilot: Option<PathBuf>,
-
-    /// Do not ask before spending
-    #[arg(long)]
-    yes: bool,
-
-    /// Ask before a run that may cost more than this [default: 1]
-    #[arg(long, value_name = "USD")]
-    ask_above: Option<levels::Usd>,
-
-    /// Say nothing while it runs
-    #[arg(long, short)]
-    quiet: bool,
-}
 
 /// Runs; `raw` are the arguments behind the subcommand's name, as they are kept with
 /// the run.
@@ -439,273 +300,6 @@ fn interrupted_early() -> Failure {
         "interrupted before the first request",
         None,
     )
-}
-
-/// What is run, in order, and by whom.
-struct Rounds<'a> {
-    order: &'a [Round],
-    cells: &'a [Arc<Cell>],
-    places: &'a [Place],
-    /// One for each place.
-    runners: &'a [Runner],
-    writer: &'a Writer,
-    progress: &'a Progress,
-    probe: EvictionProbe,
-    isolate: Isolate,
-    /// Rules of a sweep, where the levels are one.
-    sweep: Option<&'a [Until]>,
-    /// Cells that differ in their load level only stand side by side, so many of them.
-    levels: usize,
-}
-
-/// What has become of the cells so far.
-#[derive(Default)]
-struct Course {
-    /// Cells that go no further.
-    failed: BTreeSet<usize>,
-    /// Places that have answered, and those that refuse everything.
-    answered: BTreeSet<usize>,
-    hopeless: BTreeSet<usize>,
-    /// Sweeps that have ended.
-    swept: BTreeSet<usize>,
-    /// Why the first of the failed ones did.
-    failure: Option<String>,
-}
-
-impl Rounds<'_> {
-    /// Runs the rounds one after the other. A cell that fails has no further rounds
-    /// and does not stop the others, unless it was refused in a way that all of its
-    /// target would be. A sweep has no further levels where one breaks a rule.
-    async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
-        let mut course = Course::default();
-        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
-        for (number, round) in self.order.iter().enumerate() {
-            last.insert(round.cell, number);
-        }
-        for (number, round) in self.order.iter().enumerate() {
-            let cell = &self.cells[round.cell];
-            let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
-            let Some(place) = self.places.iter().position(of_cell) else {
-                continue;
-            };
-            if course.failed.contains(&round.cell) || course.hopeless.contains(&place) {
-                self.progress
-                    .give_up(round.cell, "its target refuses everything");
-                continue;
-            }
-            if course.swept.contains(&(round.cell / self.levels)) {
-                self.progress
-                    .give_up(round.cell, "a lower level of its sweep broke a rule");
-                continue;
-            }
-            self.progress.begin(round.cell);
-            let last = last.get(&round.cell) == Some(&number);
-            let mut ended = self.runners[place].run(cell, &round.repeats).await;
-            if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
-                ended = self.runners[place].probe(cell).await;
-            }
-            self.writer.flush().await;
-            if self.progress.any_ok() {
-                course.answered.insert(place);
-            }
-            self.progress.end(last || ended.is_err());
-            if let Some(watch) = watches.get_mut(&place) {
-                watch.mark(&cell.name()).await;
-            }
-            match ended {
-                Ok(()) if last => self.cell_ended(round.cell, &mut course),
-                Ok(()) => {}
-                Err(CellEnd::Stopped) => return Ending::Interrupted,
-                Err(end) => {
-                    output::warn(&ways_out::of_end(&cell.name(), &end));
-                    self.progress.give_up(round.cell, &end.to_string());
-                    if let CellEnd::Limit(why) = end {
-                        return Ending::Limited(why);
-                    }
-                    if matches!(end, CellEnd::Refused { .. }) && !course.answered.contains(&place) {
-                        course.hopeless.insert(place);
-                    }
-                    course.failure.get_or_insert(end.to_string());
-                    course.failed.insert(round.cell);
-                }
-            }
-        }
-        match course.failure {
-            None => Ending::Complete,
-            Some(why) if course.answered.is_empty() => Ending::Failed(why),
-            Some(why) => Ending::Partial(why),
-        }
-    }
-
-    /// A cell has come to its end: what it lost is told, and whether its sweep goes on.
-    fn cell_ended(&self, number: usize, course: &mut Course) {
-        let name = self.cells[number].name();
-        if let Some(lost) = self.progress.lost() {
-            output::warn(&ways_out::of_lost(&name, &lost));
-        }
-        let broken = self
-            .sweep
-            .and_then(|rules| self.progress.tally().broken(rules));
-        if let Some((rule, found)) = broken {
-            course.swept.insert(number / self.levels);
-            output::tell(&format!(
-                "{name}: the sweep ends here: `{rule}`, and it was {found}"
-            ));
-        }
-    }
-}
-
-/// Where requests go, and the embedded server where that is it.
-struct Place {
-    target: Arc<Target>,
-    client: Arc<Client>,
-    server: Option<Arc<Handle>>,
-    probed: Option<Probed>,
-}
-
-/// Tokens of the first prompt of a target's probe.
-const PROBE_TOKENS: usize = 2_000;
-
-impl Place {
-    /// All targets of the run, in the order given.
-    async fn all(
-        given: &Arguments,
-        planned: &Planned,
-        (started, patience): (Instant, Duration),
-    ) -> Result<Vec<Self>, Failure> {
-        let mut places = Vec::new();
-        for name in &planned.targets {
-            places.push(Self::find(given, planned, name, (started, patience)).await?);
-        }
-        Ok(places)
-    }
-
-    async fn find(
-        given: &Arguments,
-        planned: &Planned,
-        name: &str,
-        (started, patience): (Instant, Duration),
-    ) -> Result<Self, Failure> {
-        let catalogue = prices::catalogue(given.aim.prices.as_deref())?;
-        let today = WallTime::now().date();
-        if name != EMBEDDED {
-            let aim = Aim {
-                target: Some(name.to_owned()),
-                ..given.aim.clone()
-            };
-            let entry = targets::named(&aim, &given.files.scenarios)?;
-            let routes = match &entry {
-                Some(entry) => entry.client(&variable)?,
-                None => ClientSettings::default(),
-            };
-            let routes = routes.giving_up_after(patience);
-            let client = Client::new(&routes, started).map_err(no_client)?;
-            let mut target = match &entry {
-                Some(entry) => aim.named(entry, &client).await?,
-                None => aim.remote(name, &client).await?,
-            };
-            if planned.live() {
-                // What was generated is sent again as text, which need not tokenise alike.
-                name_output(&mut target);
-            }
-            let stated = entry.as_ref().and_then(targets::Entry::prices);
-            target.price = prices::of(&target, stated, &catalogue, &today)?;
-            let mut probed = None;
-            if given.probe {
-                // Of no conversation, so that none of them shares its beginning.
-                let probe_nonce = planned.nonce.of_unit(u64::MAX);
-                let found = Probed::of(&target, &client, probe_nonce, PROBE_TOKENS).await?;
-                found.complete(&mut target);
-                probed = Some(found);
-            }
-            return Ok(Self {
-                target: Arc::new(target),
-                client: Arc::new(client),
-                server: None,
-                probed,
-            });
-        }
-        let (profile, cache, lifetime) = planned.embedded(&given.aim)?;
-        let options = server::Options {
-            profile,
-            seed: planned.seed,
-            model: "embedded".to_owned(),
-            cache_model: Some(cache.clone()),
-            lifetime,
-            ..server::Options::default()
-        };
-        let server = Server::start(options).await.map_err(|error| {
-            Failure::new(
-                Exit::Unexpected,
-                format!("cannot start the embedded server: {error}"),
-                None,
-            )
-        })?;
-        let routes = ClientSettings::default().giving_up_after(patience);
-        let client = Client::new(&routes, started).map_err(no_client)?;
-        let mut target = given.aim.embedded(&server, cache, lifetime)?;
-        target.salted &= profile.habit.knows_salt();
-        target.price = prices::of(&target, None, &catalogue, &today)?;
-        Ok(Self {
-            target: Arc::new(target),
-            client: Arc::new(client),
-            server: Some(Arc::new(server)),
-            probed: None,
-        })
-    }
-
-    /// Only what is waited for can be cut short.
-    fn limits(&self, limits: Limits) -> Limits {
-        Limits {
-            longest_idle: limits.longest_idle.filter(|_| self.server.is_none()),
-            ..limits
-        }
-    }
-
-    /// The embedded server's clock jumps; anything else is waited for.
-    fn idle(&self) -> Idle {
-        let server = self.server.clone();
-        Arc::new(move |span: Duration| {
-            let server = server.clone();
-            Box::pin(async move {
-                match server {
-                    Some(server) => server.advance(span),
-                    None => tokio::time::sleep(span).await,
-                }
-            })
-        })
-    }
-
-    /// What drives conversations against it.
-    fn runner(
-        &self,
-        planned: &Planned,
-        begin: StartState,
-        nonce: Nonce,
-        budget: &Arc<Budget>,
-        writer: &Writer,
-        stop: &CancellationToken,
-    ) -> Runner {
-        Runner::new(RunnerSetup {
-            client: Arc::clone(&self.client),
-            isolate: planned.isolate,
-            nonce,
-            limits: self.limits(planned.limits),
-            gate: Arc::new(planned.gate(&self.target, budget)),
-            think: planned.load.think,
-            seed: planned.seed,
-            records: writer.sender(),
-            idle: self.idle(),
-            stop: stop.clone(),
-            begin,
-        })
-    }
-
-    async fn close(self) {
-        if let Some(server) = self.server.and_then(Arc::into_inner) {
-            server.shutdown().await;
-        }
-    }
 }
 
 /// A folder that cannot be written.

@@ -1,0 +1,131 @@
+//! The rounds of a run, one after the other, and what becomes of its cells.
+
+use super::place::Place;
+use super::progress::Progress;
+use super::state::EvictionProbe;
+use super::ways_out;
+use crate::cli::counters::Watch;
+use crate::cli::output;
+use crate::load::{Cell, CellEnd, Isolate, Round, Runner, Writer};
+use crate::record::Ending;
+use crate::scenario::pace::Until;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What is run, in order, and by whom.
+pub(super) struct Rounds<'a> {
+    pub(super) order: &'a [Round],
+    pub(super) cells: &'a [Arc<Cell>],
+    pub(super) places: &'a [Place],
+    /// One for each place.
+    pub(super) runners: &'a [Runner],
+    pub(super) writer: &'a Writer,
+    pub(super) progress: &'a Progress,
+    pub(super) probe: EvictionProbe,
+    pub(super) isolate: Isolate,
+    /// Rules of a sweep, where the levels are one.
+    pub(super) sweep: Option<&'a [Until]>,
+    /// Cells that differ in their load level only stand side by side, so many of them.
+    pub(super) levels: usize,
+}
+
+/// What has become of the cells so far.
+#[derive(Default)]
+pub(super) struct Course {
+    /// Cells that go no further.
+    pub(super) failed: BTreeSet<usize>,
+    /// Places that have answered, and those that refuse everything.
+    pub(super) answered: BTreeSet<usize>,
+    pub(super) hopeless: BTreeSet<usize>,
+    /// Sweeps that have ended.
+    pub(super) swept: BTreeSet<usize>,
+    /// Why the first of the failed ones did.
+    pub(super) failure: Option<String>,
+}
+
+impl Rounds<'_> {
+    /// Runs the rounds one after the other. A cell that fails has no further rounds
+    /// and does not stop the others, unless it was refused in a way that all of its
+    /// target would be. A sweep has no further levels where one breaks a rule.
+    pub(super) async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
+        let mut course = Course::default();
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, round) in self.order.iter().enumerate() {
+            last.insert(round.cell, number);
+        }
+        for (number, round) in self.order.iter().enumerate() {
+            let cell = &self.cells[round.cell];
+            let of_cell = |place: &Place| Arc::ptr_eq(&place.target, &cell.target);
+            let Some(place) = self.places.iter().position(of_cell) else {
+                continue;
+            };
+            if course.failed.contains(&round.cell) {
+                // Why has been told.
+                continue;
+            }
+            if course.hopeless.contains(&place) {
+                self.progress
+                    .give_up(round.cell, "its target refuses everything");
+                continue;
+            }
+            if course.swept.contains(&(round.cell / self.levels)) {
+                self.progress
+                    .give_up(round.cell, "a lower level of its sweep broke a rule");
+                continue;
+            }
+            self.progress.begin(round.cell);
+            let last = last.get(&round.cell) == Some(&number);
+            let mut ended = self.runners[place].run(cell, &round.repeats).await;
+            if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
+                ended = self.runners[place].probe(cell).await;
+            }
+            self.writer.flush().await;
+            if self.progress.any_ok() {
+                course.answered.insert(place);
+            }
+            self.progress.end(last || ended.is_err());
+            if let Some(watch) = watches.get_mut(&place) {
+                watch.mark(&cell.name()).await;
+            }
+            match ended {
+                Ok(()) if last => self.cell_ended(round.cell, &mut course),
+                Ok(()) => {}
+                Err(CellEnd::Stopped) => return Ending::Interrupted,
+                Err(end) => {
+                    output::warn(&ways_out::of_end(&cell.name(), &end));
+                    self.progress.give_up(round.cell, &end.to_string());
+                    if let CellEnd::Limit(why) = end {
+                        return Ending::Limited(why);
+                    }
+                    if matches!(end, CellEnd::Refused { .. }) && !course.answered.contains(&place) {
+                        course.hopeless.insert(place);
+                    }
+                    course.failure.get_or_insert(end.to_string());
+                    course.failed.insert(round.cell);
+                }
+            }
+        }
+        match course.failure {
+            None => Ending::Complete,
+            Some(why) if course.answered.is_empty() => Ending::Failed(why),
+            Some(why) => Ending::Partial(why),
+        }
+    }
+
+    /// A cell has come to its end: what it lost is told, and whether its sweep goes on.
+    fn cell_ended(&self, number: usize, course: &mut Course) {
+        let name = self.cells[number].name();
+        if let Some(lost) = self.progress.lost() {
+            output::warn(&ways_out::of_lost(&name, &lost));
+        }
+        let broken = self
+            .sweep
+            .and_then(|rules| self.progress.tally().broken(rules));
+        if let Some((rule, found)) = broken {
+            course.swept.insert(number / self.levels);
+            output::tell(&format!(
+                "{name}: the sweep ends here: `{rule}`, and it was {found}"
+            ));
+        }
+    }
+}
