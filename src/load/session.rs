@@ -226,7 +226,7 @@ impl Session {
     /// Waits for the limits of the target.
     async fn admitted(&self, pending: &Pending, slot: Option<Slot>) -> Result<Pass, CellEnd> {
         let ask = Ask {
-            bytes: pending.prompt.bytes() as u64,
+            bytes: body_bytes(&pending.prompt),
             max_tokens: self.setup.limits.max_tokens,
         };
         let admit = self.setup.gate.admit(ask, slot);
@@ -497,6 +497,16 @@ impl Session {
     }
 }
 
+/// About what a body of `prompt` has in bytes, since what may be spent is reckoned by it:
+/// its texts, and room for the fields around each of them. Of escapes, which cost no
+/// tokens, nothing is reckoned.
+fn body_bytes(prompt: &Prompt) -> u64 {
+    const FIELDS: usize = 512;
+    const AROUND: usize = 64;
+    let parts = prompt.messages.len() + prompt.tools.len();
+    (prompt.bytes() + FIELDS + parts * AROUND) as u64
+}
+
 /// Waits until `due`; false where `held` came first.
 ///
 /// Timers are no finer than a millisecond, so the last one is waited out by giving way
@@ -615,6 +625,8 @@ fn texts_of(messages: &[PlacedMessage]) -> Vec<Text> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::{Class, Message, Origin, Role, Span};
+    use crate::provider;
 
     #[test]
     fn an_answer_holds_words_in_whatever_case_and_all_of_them() {
@@ -625,6 +637,28 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(holds_all(answer, &words), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_body_is_reckoned_no_smaller_than_it_is_written() {
+        let dialect = provider::find("openai-chat").expect("a dialect");
+        for messages in [0, 1, 30] {
+            let user = || {
+                let said = Span::new(Origin::from("user"), Class::Turn, "hi");
+                Message::text(Role::User, vec![said])
+            };
+            let prompt = Prompt {
+                messages: (0..messages).map(|_| user()).collect(),
+                ..Prompt::default()
+            };
+            let written = dialect.body(&prompt, &RequestParams::default()).text.len() as u64;
+            let reckoned = body_bytes(&prompt);
+            assert!(reckoned >= written, "{messages}: {reckoned} for {written}");
+            assert!(
+                reckoned < 2 * written + 600,
+                "{messages}: {reckoned} for {written}"
+            );
         }
     }
 }

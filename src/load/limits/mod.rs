@@ -41,7 +41,7 @@ pub struct Quotas {
 /// A request that wants to pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// Size of its body.
+    /// Size of its body, or a little more: it is written only once it may be sent.
     pub bytes: u64,
     /// The longest answer that it allows.
     pub max_tokens: u32,
