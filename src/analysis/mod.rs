@@ -30,6 +30,7 @@ mod tables;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod unbilled;
 
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};

@@ -7,6 +7,7 @@ use super::fits::{Fit, fits};
 use super::parallel::map;
 use super::samples::{Cell, Sample, Samples};
 use super::tables::{BreakTotal, TurnRow, break_totals, turns};
+use super::unbilled::unbilled;
 use crate::record::{Ending, Manifest};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -188,7 +189,7 @@ impl Results {
                 key: key.clone(),
                 figures: figures(samples, seed, &longest),
             }),
-            warnings,
+            warnings: warnings.into_iter().chain(unbilled(list)).collect(),
         }
     }
 

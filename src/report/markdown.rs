@@ -1,8 +1,10 @@
 //! Results as Markdown, for a pull request.
 
+use super::excerpts::Excerpts;
 use super::headline::headline;
 use super::layouts::layouts;
 use super::notes::{LIMITS, notes};
+use super::page::{advice as said, breaks_note};
 use super::strip::{Strip, cell, strips};
 use super::table::columns;
 use super::terminal::measured_on;
@@ -10,8 +12,8 @@ use super::words::{difference, signed_dollars, signed_tokens, tokens};
 use crate::analysis::Results;
 use std::fmt::Write as _;
 
-/// The results as Markdown.
-pub fn markdown(results: &Results) -> String {
+/// The results as Markdown, with what follows from the breaks that were looked into.
+pub(super) fn markdown(results: &Results, looked: &Excerpts) -> String {
     let mut out = String::from("# Prefix cache report\n\n");
     for sentence in headline(results) {
         let _infallible = writeln!(out, "**{}**\n", inline(&sentence));
@@ -47,6 +49,7 @@ pub fn markdown(results: &Results) -> String {
     }
     differences(&mut out, results);
     breaks(&mut out, results);
+    advice(&mut out, looked);
     match strips(results) {
         Some(strips) => strips.iter().for_each(|strip| turns(&mut out, strip)),
         None => out.push_str("\nThe turns of every scenario are in `summary.json`.\n"),
@@ -100,6 +103,20 @@ fn breaks(out: &mut String, results: &Results) {
         ]
     });
     table(out, &head, &[false, false, false, true, true], rows);
+}
+
+fn advice(out: &mut String, looked: &Excerpts) {
+    if looked.advised.is_empty() {
+        return;
+    }
+    let which = breaks_note(looked.breaks.len(), looked.all);
+    let _infallible = writeln!(
+        out,
+        "\n## What to change\n\n{which} `explain RUN` looks into all conversations.\n"
+    );
+    for said in said(&looked.advised) {
+        let _infallible = writeln!(out, "- {}", inline(&said));
+    }
 }
 
 fn turns(out: &mut String, strip: &Strip<'_>) {

@@ -12,6 +12,10 @@ fn results((records, bounds): &(Vec<RequestRecord>, Vec<BoundRecord>)) -> Result
     Results::new(&manifest, &samples, Vec::new())
 }
 
+fn markdown(results: &Results) -> String {
+    markdown::markdown(results, &excerpts::Excerpts::default())
+}
+
 fn shown(results: &Results) -> String {
     terminal(results, Look::default())
 }
@@ -303,6 +307,38 @@ fn a_configuration_without_a_whole_conversation_is_not_ranked() {
     assert!(!said.starts_with("append-only"), "{said}");
     assert!(
         said.contains("Not ranked, for want of a whole conversation: append-only"),
+        "{said}"
+    );
+}
+
+#[test]
+fn markdown_says_what_to_change_and_of_which_breaks_that_is() {
+    use super::excerpts::Excerpts;
+    use super::html::Break;
+    use crate::analysis::advice::{Finding, Kept, Size, advised};
+    use crate::chat::Origin;
+    use crate::units::Tokens;
+    use std::sync::Arc;
+
+    let kept = Finding::Kept(Kept {
+        moved: vec![Origin::from("memory")],
+        before: None,
+        size: Size::Tokens(Tokens(1_765)),
+    });
+    let dev = Arc::from("dev");
+    let looked = Excerpts {
+        breaks: vec![Break::default(); 40],
+        all: 52,
+        advised: advised([(&dev, &kept)]),
+    };
+    let text = markdown::markdown(&results(&story()), &looked);
+    let (_, said) = text.split_once("## What to change\n\n").expect("a section");
+    assert!(
+        said.starts_with(
+            "In the first conversation of each configuration and scenario: the 40 most expensive of \
+             52 breaks. `explain RUN` looks into all conversations.\n\n\
+             - dev: Move \\`memory\\` behind what did not change: keeps 1,765 tokens in 1 break.\n"
+        ),
         "{said}"
     );
 }

@@ -72,6 +72,7 @@ fn play(target: &TargetFacts, records: &[RequestRecord], spans: &SpanStore) -> V
         target,
         records,
         spans,
+        started_ms: None,
         encoder: Some(&encoder),
     })
     .expect("a known model")
@@ -283,6 +284,7 @@ fn a_text_that_was_not_kept_leaves_the_bound_open() {
         target: &target("blocks:4"),
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder: None,
     })
     .expect("a known model");
@@ -421,6 +423,7 @@ fn an_unknown_cache_model_is_an_error_and_none_gives_breaks_only() {
             target,
             records: &records,
             spans: &spans,
+            started_ms: None,
             encoder: None,
         })
     };
@@ -469,6 +472,7 @@ fn the_embedded_tokenizer_and_the_embedded_cache_agree_over_a_whole_chat() {
         target: &target("blocks:1"),
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder: Some(&encoder),
     })
     .expect("a known model");
@@ -515,6 +519,7 @@ fn a_fresh_unit_that_begins_warm_is_contaminated_also_where_nothing_counts_token
             target: &target("steps:128,min=1024"),
             records: &[record],
             spans: &store(&[]),
+            started_ms: None,
             encoder: None,
         });
         found.expect("a known model")[0]

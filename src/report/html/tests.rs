@@ -74,6 +74,7 @@ fn page() -> Page {
         figures: vec![figure(NASTY)],
         figures_note: String::new(),
         breaks_note: NASTY.to_owned(),
+        advice: vec![NASTY.to_owned()],
         breaks: vec![Break {
             lost: "3,100 tokens".to_owned(),
             title: NASTY.to_owned(),
