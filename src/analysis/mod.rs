@@ -4,6 +4,7 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+mod across;
 pub mod advice;
 pub mod bounds;
 pub mod breaks;
@@ -15,6 +16,7 @@ mod figures;
 mod fits;
 mod flags;
 mod latency;
+mod levels;
 mod parallel;
 pub mod points;
 pub mod prices;
@@ -32,6 +34,7 @@ pub(crate) mod testing;
 mod tests;
 mod unbilled;
 
+pub use across::{Across, Side};
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
 pub use figures::{Apart, Costs, Figures, Longest, Reuse, Writes, figures, longest};

@@ -164,7 +164,7 @@ impl Change {
             "Move {} behind what did not change: keeps {} in {} {breaks}{each}.",
             listed(&self.moved),
             self.kept,
-            self.breaks
+            grouped(self.breaks)
         )
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of bounds over small conversations: a token is a character.
 
 use super::*;
-use crate::analysis::testing::{Said, record, store};
+use crate::analysis::testing::{self, Said, record, store};
 use crate::chat::Role::{Assistant, System, User};
 use crate::chat::{Text, UsageOrigin};
 use crate::record::{EventLabel, IDLE_CUT};
@@ -76,6 +76,39 @@ fn play(target: &TargetFacts, records: &[RequestRecord], spans: &SpanStore) -> V
         encoder: Some(&encoder),
     })
     .expect("a known model")
+}
+
+#[test]
+fn what_a_request_cost_is_by_the_hour_at_which_it_was_sent() {
+    let spans = store(&[]);
+
+    let mut records = [testing::blank("dev", 1), testing::blank("dev", 2)];
+    let mut target = target("blocks:4");
+    let catalogue = crate::analysis::prices::Catalogue::shipped();
+    target.price = catalogue.find("deepseek-flash", "2026-11-30").cloned();
+    for (record, sent) in records.iter_mut().zip([0, 3 * 3_600_000_000]) {
+        record.usage.total = Some(Tokens(1_000_000));
+        record.usage.read = Some(Tokens(0));
+        record.usage.output = Some(Tokens(0));
+        record.stamps.sent_us = Some(Micros(sent));
+    }
+    let costs = |started_ms| {
+        let found = bounds(&Inputs {
+            target: &target,
+            records: &records,
+            spans: &spans,
+            started_ms,
+            encoder: None,
+        });
+        let found = found.expect("a known model").into_iter();
+        found
+            .map(|bound| bound.cost.map(crate::units::Money::decimal))
+            .collect::<Vec<_>>()
+    };
+    let dollars = |amounts: [&str; 2]| amounts.map(|amount| Some(amount.to_owned())).to_vec();
+    // 01:00 UTC of a Monday, in the peak; three hours later it is over.
+    assert_eq!(costs(Some(1_796_000_400_000)), dollars(["0.3", "0.15"]));
+    assert_eq!(costs(None), dollars(["0.15", "0.15"]));
 }
 
 fn pair(bound: &BoundRecord) -> (Option<u64>, Option<u64>) {

@@ -26,20 +26,24 @@ impl AddAssign<(Buckets, Money)> for Bill {
 pub struct Bills {
     /// Those that are whole, in the order of the conversations' names.
     pub whole: Vec<Bill>,
+    /// Their requests.
+    pub requests: u64,
     /// Conversations that have none.
     pub incomplete: u64,
 }
 
 impl Bills {
     /// The mean of the parts, in dollars a conversation: plain, read, written for the short and
-    /// for the long lifetime, generated. `None` where no conversation has a bill.
-    pub fn mean_parts(&self) -> Option<[f64; 5]> {
+    /// for the long lifetime, generated, kept in the cache. `None` where no conversation has a bill.
+    pub fn mean_parts(&self) -> Option<[f64; 6]> {
         let sum = self.whole.iter().fold(Buckets::default(), |mut sum, bill| {
             sum += bill.parts;
             sum
         });
         let mean = |money: Money| money.usd() / self.whole.len() as f64;
-        (!self.whole.is_empty()).then(|| sum.each().map(mean))
+        let [plain, read, write, write_long, output] = sum.each();
+        let all = [plain, read, write, write_long, output, sum.storage];
+        (!self.whole.is_empty()).then(|| all.map(mean))
     }
 
     /// The mean of what they would have cost without a cache, in dollars a conversation.

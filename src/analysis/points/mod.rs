@@ -16,6 +16,7 @@ pub use bills::{Bill, Bills};
 pub use thinned::Thinned;
 pub use times::quantile_with_endless;
 
+use super::across::{Across, across};
 use super::cost::{buckets, uncached_at};
 use super::samples::Sample;
 use super::stats::LineSums;
@@ -76,6 +77,7 @@ struct Conversation {
 pub struct Points {
     priced: HashSet<Arc<str>>,
     sets: HashMap<TotalKey, PointSet>,
+    across: Vec<Across>,
 }
 
 impl Points {
@@ -100,6 +102,7 @@ impl Points {
         let sets = places.into_iter();
         Self {
             priced: samples.priced_targets().cloned().collect(),
+            across: across(samples),
             sets: sets
                 .filter_map(|(key, place)| Some((key, cells[place].take()?)))
                 .collect(),
@@ -109,6 +112,11 @@ impl Points {
     /// The points of a configuration at a target, a model and a load level.
     pub fn get(&self, key: &TotalKey) -> Option<&PointSet> {
         self.sets.get(key)
+    }
+
+    /// Configurations that ran on several targets or models, over what these have in common.
+    pub fn across(&self) -> &[Across] {
+        &self.across
     }
 
     /// Requests of the longest conversation of each scenario.
@@ -134,6 +142,7 @@ impl Points {
             let most = longest.get(&*conversation.scenario).copied();
             if conversation.billed >= most.unwrap_or(0).max(1) {
                 bills.whole.push(conversation.bill);
+                bills.requests += u64::from(conversation.billed);
             } else {
                 bills.incomplete += 1;
             }

@@ -322,3 +322,65 @@ fn what_to_change(costs: &[Cost]) -> String {
     }
     out + "\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{Said, record, store};
+    use crate::chat::{Origin, Role};
+
+    const LONG: &str = "Answer in whole sentences, name your sources, and never guess what you \
+        cannot know. If a question is unclear, ask what is meant before you answer it.";
+
+    fn said(memory: &'static str) -> Vec<Said> {
+        vec![
+            (Role::System, vec![("memory", memory), ("system", LONG)]),
+            (Role::User, vec![("user", "Where is the harbour?")]),
+        ]
+    }
+
+    /// `many` breaks of the same kind.
+    fn broken(many: usize, spans: &SpanStore) -> Vec<Cost> {
+        let (earlier, newer) = (record(&said("Formal. ")), record(&said("Brief. ")));
+        let broke = Break {
+            origin: Origin::from("memory"),
+            cause: Arc::from("memory changed"),
+            byte: 0,
+            lost: Some(Tokens(40)),
+        };
+        let parted: Vec<Parted<'_>> = (0..many)
+            .map(|_| Parted {
+                record: &newer,
+                broke: &broke,
+                earlier: Some(&earlier),
+            })
+            .collect();
+        let prompts = Prompts {
+            spans,
+            encoder: None,
+            dialect: "",
+        };
+        costs(&parted, prompts, |_| Vec::new())
+    }
+
+    #[test]
+    fn every_break_counts_in_what_to_change_however_many_there_are() {
+        let spans = store(&[said("Formal. "), said("Brief. ")]);
+        let said = shown(&broken(1_200, &spans), 1, &[]);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            said.contains("Move `memory` behind what did not change"),
+            "{said}"
+        );
+        assert!(said.contains("in 1,200 breaks"), "{said}");
+    }
+
+    #[test]
+    fn without_texts_no_move_is_advised_against() {
+        let said = shown(&broken(3, &SpanStore::default()), 1, &[]);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!said.contains("hardly more"), "{said}");
+        let unknown = "Of 3 breaks it is not known what a move would keep: the run keeps no texts";
+        assert!(said.contains(unknown), "{said}");
+    }
+}

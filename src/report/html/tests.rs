@@ -14,6 +14,7 @@ fn figure(configuration: &str) -> Picture {
         high: None,
         achievable: Some(0.6),
         requests: 3,
+        of: None,
     };
     let note = Note {
         requests: 3,
