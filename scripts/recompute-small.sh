@@ -91,8 +91,8 @@ EOF
 }
 changed '<h1>[^<]*per conversation'
 changed '<h1>[^<]*95 % interval'
-changed 'id="evidence">[^$]*?<li>'
+changed 'id="evidence">.*?<li>'
 changed '<span class="lost">'
 changed '<li>dev: Move [^:]*: keeps'
-changed 'data-table="differences"[^$]*?\['
+changed 'data-table="differences".*?\['
 echo 'wrong numbers are noticed'

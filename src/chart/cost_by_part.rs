@@ -131,8 +131,9 @@ impl Bar {
             }
         };
         if self.incomplete > 0 {
+            let more = if self.parts.is_some() { " more" } else { "" };
             says.push(format!(
-                "{} more without a whole bill",
+                "{}{more} without a whole bill",
                 grouped(self.incomplete)
             ));
         }

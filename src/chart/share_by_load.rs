@@ -69,7 +69,7 @@ const LOAD_FAR: f64 = 10.0;
 pub(super) fn scene(figure: &ShareByLoad) -> Scene {
     let mut scene = frame::start(
         &title(figure),
-        "Above, the share of prompt tokens read from cache, with its 95 % interval where there are repeats; below, the median time to first token over all requests, one that was never answered counted as endless, with upright lines up to the time within which nine in ten come.",
+        "Above, the share of prompt tokens read from cache, with its 95 % interval where there are repeats; below, the median time to first token over all requests, one that was never answered counted as endless, with upright lines up to the time within which nine in ten come (up to the edge where they do not).",
     );
     if figure.series.is_empty() || figure.levels.is_empty() {
         return frame::nothing(scene, &figure.note);

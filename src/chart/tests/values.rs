@@ -58,7 +58,7 @@ fn parts_of_a_cost_are_as_long_as_what_they_stand_for() {
     assert!((widths[0] / widths[1] - 2.0).abs() < 0.02, "{widths:?}");
     assert!((widths[2] / widths[1] - 3.0).abs() < 0.02, "{widths:?}");
     assert!(says(&scene, "$0.0120") && says(&scene, "without a cache $0.0300"));
-    assert!(says(&scene, "no bill") && says(&scene, "3 more without a whole bill"));
+    assert!(says(&scene, "no bill") && says(&scene, "3 without a whole bill"));
     assert_eq!(scene.title, "dev costs $0.0120 a conversation");
 }
 
