@@ -8,6 +8,7 @@
 //!
 //! A new dialect is a file here and a line in [`DIALECTS`].
 
+mod alike;
 mod answer;
 mod anthropic;
 mod bedrock;

@@ -1,5 +1,6 @@
 //! The client itself.
 
+use super::address::Addresses;
 use super::exchange::{self, Exchange};
 use super::fault::{self, Fault, Phase};
 use super::headers;
@@ -21,6 +22,7 @@ pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) settings: Settings,
     pub(super) epoch: Instant,
+    pub(super) addresses: Addresses,
     room: Room,
 }
 
@@ -59,6 +61,7 @@ impl Client {
             http,
             settings: settings.clone(),
             epoch,
+            addresses: Addresses::default(),
             room: Room::default(),
         })
     }
