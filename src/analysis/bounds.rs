@@ -9,6 +9,7 @@
 //! scenario waits); where a text that matters is not known there is no bound,
 //! never a lower one; a count above its bound is flagged, never clipped.
 
+mod clocks;
 mod closed;
 mod together;
 
@@ -18,10 +19,10 @@ use super::flags;
 use super::render::{Encoded, Renderer};
 use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
-use crate::scenario::duration;
+use crate::record::{BoundRecord, Break, Outcome, RequestRecord, SpanStore, TargetFacts};
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
+use clocks::Clocks;
 use closed::{Closed, Known, REPORTED};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -329,7 +330,12 @@ impl Caches {
             markers: prompt.markers.as_deref().unwrap_or_default(),
             salt: record.salt.as_deref(),
             at_ms: record.scenario_ms,
-            wishes: Wishes::default(),
+            wishes: Wishes {
+                lifetime: record.cache.lifetime_ms.map(Duration::from_millis),
+                long_markers: &prompt.long_markers,
+                explicit: record.cache.explicit,
+                slot: None,
+            },
         });
         let done = record.stamps.done_us.unwrap_or(sent).max(sent);
         let ended = (admitted.handle, renderer.output(record));
@@ -337,49 +343,6 @@ impl Caches {
         self.admitted += 1;
         Some((Tokens(admitted.eligible), Tokens(admitted.bound)))
     }
-}
-
-/// The scenario's clock in each conversation.
-#[derive(Default)]
-struct Clocks(HashMap<Arc<str>, i64>);
-
-impl Clocks {
-    /// Whether the scenario has waited since the conversation's previous request
-    /// for longer than the cache lives, while no real time passed.
-    ///
-    /// After an `idle` of that length the real clock has moved as well: then a cache
-    /// that is cold is what was asked for. A rest that was cut short is a wait.
-    fn beyond_lifetime(
-        &mut self,
-        record: &RequestRecord,
-        held: bool,
-        lifetime_ms: Option<u64>,
-    ) -> bool {
-        let before = self.0.get(&record.conversation).copied();
-        if held {
-            // A refused request refreshes nothing: its retry waited as long.
-            self.0
-                .insert(Arc::clone(&record.conversation), record.scenario_ms);
-        }
-        let (Some(before), Some(lifetime)) = (before, lifetime_ms) else {
-            return false;
-        };
-        let cut = record.flags.iter().any(|flag| &**flag == IDLE_CUT);
-        let really = if cut { 0 } else { idled_ms(record) };
-        let passed = record.scenario_ms.saturating_sub(before);
-        really <= lifetime && u64::try_from(passed).is_ok_and(|passed| passed > lifetime)
-    }
-}
-
-/// What the scenario idled for in front of the request, in milliseconds: time that
-/// passed at the server as well.
-fn idled_ms(record: &RequestRecord) -> u64 {
-    let spans = record.events.iter().filter_map(|event| {
-        let span = event.label.strip_prefix("idle ")?;
-        duration::parse(span).ok()
-    });
-    let idled: Duration = spans.sum();
-    u64::try_from(idled.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

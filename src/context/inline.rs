@@ -133,7 +133,8 @@ impl Strategy for Inline {
             Purpose::Subagent(helper) => vec![self.helper(chain, helper)],
             _ => self.history(chain),
         };
-        marks::mark(&mut prompt, chain.wire.markers, &self.options);
+        let model = chain.live.model.as_deref();
+        marks::mark(&mut prompt, chain.wire.markers, &self.options, model);
         Ok(prompt)
     }
 }

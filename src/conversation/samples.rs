@@ -147,6 +147,7 @@ pub(super) fn start_on(scenario: Scenario, configuration: &str, family: Family) 
         name: "test/1".into(),
         configuration: Configuration::built_in(configuration).unwrap(),
         wire: family.wire(),
+        served: super::Served::Any(None),
         nonce: Nonce::ZERO,
         place: NoncePlace::Nowhere,
         resources: Arc::new(Shipped(Arc::clone(&scenario))),

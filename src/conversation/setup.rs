@@ -55,6 +55,29 @@ impl Resources for Shipped {
     }
 }
 
+/// Which model answers a conversation, as strategies see it.
+///
+/// Strategies lay out for the model that the request goes to, so both follow from
+/// this: a `model` step changes either both or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// Any that is asked for: this one until a `model` step names another. `None`
+    /// where nobody has named one.
+    Any(Option<Arc<str>>),
+    /// This one. What a `model` step says is a label that changes nothing.
+    One(Arc<str>),
+}
+
+impl Served {
+    /// The model in use where the scenario has named `named`.
+    pub(super) fn model(&self, named: Option<&Arc<str>>) -> Option<Arc<str>> {
+        match self {
+            Self::Any(first) => named.or(first.as_ref()).cloned(),
+            Self::One(only) => Some(Arc::clone(only)),
+        }
+    }
+}
+
 /// What a conversation is started with.
 pub struct ConversationSetup {
     /// Its name, unique in the run (`quickstart/dev/1`).
@@ -63,6 +86,8 @@ pub struct ConversationSetup {
     pub configuration: Configuration,
     /// The target's wire, before the configuration's options change it.
     pub wire: Wire,
+    /// The model that answers.
+    pub served: Served,
     /// Its isolation nonce.
     pub nonce: Nonce,
     /// Where the nonce goes.

@@ -105,6 +105,7 @@ fn conversation(actions: Vec<Action>) -> Conversation {
         name: "test/1".into(),
         configuration: witness(),
         wire: Family::Compatible.wire(),
+        served: super::Served::Any(None),
         nonce: Nonce::ZERO,
         place: NoncePlace::Nowhere,
         resources: Arc::new(Known),

@@ -141,6 +141,8 @@ pub struct LeanRecord<'a> {
     _epoch: IgnoredAny,
     #[serde(rename = "scenario_ms")]
     _scenario_ms: i64,
+    #[serde(default, rename = "cache")]
+    _cache: IgnoredAny,
     #[serde(rename = "prompt")]
     _prompt: IgnoredAny,
     #[serde(default, rename = "output_sha256")]
@@ -210,6 +212,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
             _nonce: IgnoredAny,
             _epoch: IgnoredAny,
             _scenario_ms: record.scenario_ms,
+            _cache: IgnoredAny,
             _prompt: IgnoredAny,
             _output_sha256: IgnoredAny,
             _output_ids: IgnoredAny,

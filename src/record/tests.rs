@@ -47,6 +47,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
         nonce: name("1 2 3 4 5 6 7 8"),
         epoch: 0,
         scenario_ms: 0,
+        cache: crate::chat::CacheAsked::default(),
         prompt: vec![RecordedMessage {
             role: Role::User,
             spans: vec![RecordedSpan {
@@ -58,6 +59,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
                 end: 10 + text.len(),
             }],
             marks: Some(vec![1]),
+            long_marks: vec![1],
         }],
         output_sha256: None,
         output_ids: None,

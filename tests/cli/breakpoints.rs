@@ -50,17 +50,65 @@ fn the_same_where_turns_step_over_a_short_look_back() {
     check(&folder, LOOPS, &[&target[..], &model[..]].concat());
 }
 
-/// Runs the scenarios with `more` flags and compares what was read with what the
-/// bounds say.
+/// A chat that is left alone for 20 and for 70 minutes, under layouts whose entries
+/// live an hour, which is what they ask for, and five minutes.
+const IDLE: &str = "
+scenario: idle
+system: {generate: {tokens: 3000}}
+configurations:
+  inline-5m: {base: inline, marker_ttl: 5m}
+  dev-5m: {base: dev, marker_ttl: 5m}
+  turn-5m: {base: turn-context, marker_ttl: 5m}
+  layered-5m: {base: layered, marker_ttl: 5m}
+  append-5m: {base: append-only, marker_ttl: 5m}
+steps:
+  - user: {text: One.}
+  - idle: 20m
+  - user: {text: Two.}
+  - idle: 70m
+  - user: {text: Three.}
+  - user: {text: Four.}
+";
+
+#[test]
+fn entries_outlive_an_idle_by_what_the_layout_asked_and_the_bound_says_so() {
+    let folder = Folder::new();
+    folder.write("idle.yaml", IDLE);
+    let hour = "inline,dev,turn-context,layered,append-only";
+    let five = "inline-5m,dev-5m,turn-5m,layered-5m,append-5m";
+    let both = format!("{hour},{five}");
+    let more = ["--profile", "anthropic"];
+    let rows = ran(&folder, &["idle.yaml".to_owned()], &both, &more);
+    for name in both.split(',') {
+        let found = rows.iter().filter(|row| row["configuration"] == name);
+        let hit = |row: &BTreeMap<String, String>| row["read_tokens"] != "0";
+        let hit: Vec<bool> = found.map(hit).collect();
+        let lives = !name.ends_with("-5m");
+        assert_eq!(hit, [false, lives, false, true], "{name}");
+    }
+}
+
+/// Runs the scenarios that the project ships with `more` flags and compares what was
+/// read with what the bounds say.
 fn check(folder: &Folder, names: &[&str], more: &[&str]) {
     let root = env!("CARGO_MANIFEST_DIR");
     let files = names
         .iter()
         .map(|name| format!("{root}/scenarios/{name}.yaml"));
     let files: Vec<String> = files.collect();
+    let rows = ran(folder, &files, CONFIGURATIONS, more);
+    assert!(rows.len() > 50, "{} rows", rows.len());
+}
+
+fn ran(
+    folder: &Folder,
+    files: &[String],
+    configurations: &str,
+    more: &[&str],
+) -> Vec<BTreeMap<String, String>> {
     let mut flags = vec!["run"];
     flags.extend(files.iter().map(String::as_str));
-    flags.extend(["--config", CONFIGURATIONS, "--dialect", "anthropic"]);
+    flags.extend(["--config", configurations, "--dialect", "anthropic"]);
     flags.extend(["--no-report", "--out", "run"]);
     flags.extend(more);
     folder.run(&flags).ended_with(0, &[]);
@@ -89,5 +137,6 @@ fn check(folder: &Folder, names: &[&str], more: &[&str]) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(read > 0 && rows.len() > 50, "{} rows", rows.len());
+    assert!(read > 0, "nothing was read");
+    rows
 }

@@ -5,7 +5,7 @@ use prefixbench::chat::Family;
 use prefixbench::context::keeps::{Keeps, keeps};
 use prefixbench::context::{Configuration, STRATEGIES};
 use prefixbench::conversation::{
-    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Shipped,
+    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Served, Shipped,
 };
 use prefixbench::provider::{self, RequestParams};
 use prefixbench::scenario::model::{Action, Replies, Scenario};
@@ -22,6 +22,7 @@ fn pending(scenario: &Arc<Scenario>, configuration: Configuration, family: Famil
         name: Arc::from("facts"),
         configuration,
         wire: family.wire(),
+        served: Served::Any(None),
         nonce: Nonce::default(),
         place: NoncePlace::Nowhere,
         resources: Arc::new(Shipped(Arc::clone(scenario))),

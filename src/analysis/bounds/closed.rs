@@ -12,6 +12,7 @@
 //!
 //! Source: provider caching, section 8.6.
 
+use super::clocks::life_ms;
 use super::{Realm, realm};
 use crate::cache::Model;
 use crate::chat::Digest;
@@ -28,6 +29,8 @@ struct Sent {
     /// When it was used last, in the scenario's time.
     used_ms: i64,
     done: Micros,
+    /// For how many milliseconds its end lives from then on; `None`: it does not end.
+    life_ms: Option<u64>,
     /// Whether its last block was marked.
     marked: bool,
 }
@@ -67,6 +70,7 @@ impl Closed {
             total: record.usage.total,
             used_ms: record.scenario_ms,
             done: record.stamps.done_us.or(record.stamps.sent_us)?,
+            life_ms: known.lifetime_ms.map(|usual| life_ms(record, usual)),
             marked,
         };
         self.0.insert((realm, whole), sent);
@@ -91,7 +95,7 @@ impl Closed {
         let sent = self.0.get_mut(&key)?;
         let waited = record.scenario_ms.saturating_sub(sent.used_ms);
         let waited = u64::try_from(waited).unwrap_or(0);
-        if known.lifetime_ms.is_some_and(|lifetime| waited > lifetime) {
+        if sent.life_ms.is_some_and(|lifetime| waited > lifetime) {
             return Some(Tokens(0));
         }
         if known.broke || sent.done > record.stamps.sent_us? {
@@ -99,6 +103,7 @@ impl Closed {
         }
         let bound = readable(model, sent, &record.prompt, at)?;
         sent.used_ms = record.scenario_ms;
+        sent.life_ms = known.lifetime_ms.map(|usual| life_ms(record, usual));
         Some(bound)
     }
 }

@@ -97,7 +97,8 @@ impl Strategy for AppendOnly {
             Purpose::Subagent(helper) => vec![helper_task(&mut ledger, chain, helper, terms)],
             _ => self.history(&mut ledger, &lineage, chain, terms),
         };
-        marks::mark(&mut prompt, chain.wire.markers, &self.options);
+        let model = chain.live.model.as_deref();
+        marks::mark(&mut prompt, chain.wire.markers, &self.options, model);
         Ok(prompt)
     }
 }

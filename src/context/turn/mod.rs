@@ -30,7 +30,7 @@ use super::registry;
 use super::render::hints;
 use super::strategy::{ContextError, Plan, Setup, Strategy, StrategyKind};
 use super::view::{Chain, Purpose, Sample};
-use crate::chat::{Class, Message, Origin, Prompt, Role, Span, Ttl};
+use crate::chat::{Class, Message, Origin, Prompt, Role, Span};
 use history::{History, Manner, Messages, Notes};
 use place::Layout;
 use produce::Producer;
@@ -216,9 +216,8 @@ impl Strategy for TurnContext {
             hints: hints(layout.wire.markers),
             warnings: self.warnings(configured),
         };
-        let ttl = self.options.marker_ttl.unwrap_or(Ttl::Hour);
-        let model = configured.model.as_deref();
-        markers::mark(&mut prompt, &placed, layout.wire, ttl, model);
+        let model = chain.live.model.as_deref();
+        markers::mark(&mut prompt, &placed, layout.wire, &self.options, model);
         Ok(prompt)
     }
 }
