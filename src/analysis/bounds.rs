@@ -19,7 +19,9 @@ use super::flags;
 use super::render::{Encoded, Renderer};
 use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
 use crate::record::request::RECORD_VERSION;
-use crate::record::{BoundRecord, Break, Outcome, RequestRecord, SpanStore, TargetFacts};
+use crate::record::{
+    BoundRecord, Break, EventLabel, Outcome, RequestRecord, SpanStore, TargetFacts,
+};
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
 use clocks::Clocks;
@@ -66,17 +68,19 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     let renderer = Renderer::new(inputs.spans, inputs.encoder, &inputs.target.dialect);
     let mut breaks = Breaks::new(inputs.spans);
     let mut caches = Caches::new(model, inputs.target.lifetime_ms);
+    let mut steps = Steps::default();
     let mut closed = Closed::default();
     let mut clocks = Clocks::default();
     let mut units = HashSet::new();
     let mut broken: HashMap<_, Break> = HashMap::new();
     let mut found = Vec::with_capacity(records.len());
     let (mut together, mut noted) = (Together::default(), Vec::with_capacity(records.len()));
-    for &record in &records {
+    for (index, &record) in records.iter().enumerate() {
         let held = may_be_held(record);
+        steps.add(index, record);
         let broke = breaks
             .next(record, held)
-            .map(|place| counted(&place, record, &records, &renderer));
+            .map(|place| counted(&place, record, &records, &renderer, &steps));
         // A retry goes on from its own first attempt: the break is the request's all the same.
         let request = (
             Arc::clone(&record.conversation),
@@ -225,12 +229,23 @@ fn counted(
     record: &RequestRecord,
     sent: &[&RequestRecord],
     renderer: &Renderer<'_>,
+    steps: &Steps<'_>,
 ) -> Break {
     let earlier = sent.get(place.predecessor);
-    let lost = earlier.and_then(|earlier| renderer.lost(earlier, record));
-    let events: Vec<&str> = record.events.iter().map(|event| &*event.label).collect();
+    let lost = earlier.and_then(|earlier| {
+        if earlier.model == record.model {
+            return renderer.lost(earlier, record);
+        }
+        let whole = renderer.prompt(earlier)?;
+        Some(Tokens(whole.ids.len() as u64))
+    });
     let other_conversation =
         earlier.is_some_and(|earlier| earlier.conversation != record.conversation);
+    let events = if other_conversation {
+        record.events.iter().collect()
+    } else {
+        steps.since(&record.conversation, place.predecessor)
+    };
     Break {
         origin: place.origin.clone(),
         cause: cause(
@@ -241,6 +256,29 @@ fn counted(
         ),
         byte: place.byte,
         lost,
+    }
+}
+
+/// The steps of each conversation, with the request that they went before as its index
+/// in the order of sending.
+#[derive(Default)]
+struct Steps<'a>(HashMap<&'a Arc<str>, Vec<(usize, &'a [EventLabel])>>);
+
+impl<'a> Steps<'a> {
+    fn add(&mut self, index: usize, record: &'a RequestRecord) {
+        // A further try repeats those of the first.
+        if record.attempt == 1 && !record.events.is_empty() {
+            let steps = self.0.entry(&record.conversation).or_default();
+            steps.push((index, &record.events));
+        }
+    }
+
+    /// Those between the request of that index and the newest one.
+    fn since(&self, conversation: &Arc<str>, index: usize) -> Vec<&'a EventLabel> {
+        let steps = self.0.get(conversation).map_or(&[][..], Vec::as_slice);
+        let from = steps.partition_point(|(at, _)| *at <= index);
+        let steps = steps[from..].iter();
+        steps.flat_map(|(_, events)| events.iter()).collect()
     }
 }
 

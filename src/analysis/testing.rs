@@ -189,6 +189,7 @@ pub(crate) fn story() -> (Vec<RequestRecord>, Vec<BoundRecord>) {
                     pair.0.events = vec![EventLabel {
                         label: Arc::from("artifacts on"),
                         line: 9,
+                        rewrites: None,
                     }];
                 }
                 all.push(pair);

@@ -19,6 +19,8 @@ impl Origin {
     pub const NONCE: &'static str = "nonce";
     /// A tool's definition.
     pub const TOOLS: &'static str = "tools";
+    /// The model itself, where another one is asked.
+    pub const MODEL: &'static str = "model";
     /// What the person typed.
     pub const USER: &'static str = "user";
     /// What the model answered earlier.

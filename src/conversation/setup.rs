@@ -2,8 +2,10 @@
 
 use super::nonce::{Nonce, NoncePlace};
 use crate::chat::Wire;
-use crate::context::{Configuration, ContextError, Phrases, Setup, Strategy, strategy};
-use crate::scenario::model::Scenario;
+use crate::context::registry::key;
+use crate::context::view::Sample;
+use crate::context::{Configuration, ContextError, Phrases, Setup, Strategy, changed, strategy};
+use crate::scenario::model::{Action, Scenario};
 use std::sync::Arc;
 
 /// What strategies are started with, and the configurations that a scenario can
@@ -114,5 +116,32 @@ impl Layout {
             wire: configuration.options.applied_to(setup.wire),
             configuration,
         })
+    }
+
+    /// The sources that `action` changed, of those whose earlier text is written anew;
+    /// `None` where that is not known.
+    pub(super) fn rewrites(
+        &self,
+        action: &Action,
+        before: &Sample,
+        after: &Sample,
+    ) -> Option<Vec<Arc<str>>> {
+        let tells = self.configuration.base.tells?;
+        let changed = match action {
+            Action::Note(_) | Action::Url(_) | Action::Tab(_) => return None,
+            Action::Set(_)
+            | Action::Memory(_)
+            | Action::System(_)
+            | Action::Tools(_)
+            | Action::Model(_)
+            | Action::Wait(_)
+            | Action::Idle(_) => changed(before, after),
+            // What such a step changes is the conversation itself.
+            _ => Vec::new(),
+        };
+        // Memory that is off is withheld from all of a request.
+        let switched = before.memory.on != after.memory.on;
+        let anew = |key: &Arc<str>| !tells(key) || (switched && **key == *key::MEMORY);
+        Some(changed.into_iter().filter(anew).collect())
     }
 }

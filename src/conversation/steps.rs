@@ -17,12 +17,16 @@ impl Conversation {
     /// put in front of the queue.
     pub(super) fn step(&mut self, step: &Step) -> Result<Option<Duration>, ContextError> {
         self.line = step.line;
-        if !matches!(step.action, Action::User(_)) {
+        let before = if matches!(step.action, Action::User(_)) {
+            None
+        } else {
             self.events.push(EventLabel {
                 label: Arc::clone(&step.label),
                 line: step.line,
+                rewrites: None,
             });
-        }
+            Some((self.events.len() - 1, self.sample(self.chat)))
+        };
         let mut idle = None;
         match &step.action {
             Action::Wait(time) => self.world.pass(*time),
@@ -33,6 +37,11 @@ impl Conversation {
             action => self.act(action)?,
         }
         let live = self.sample(self.chat);
+        if let Some((at, before)) = before
+            && let Some(event) = self.events.get_mut(at)
+        {
+            event.rewrites = self.layout.rewrites(&step.action, &before, &live);
+        }
         self.layout.strategy.observe(&step.label, &live)?;
         Ok(idle)
     }

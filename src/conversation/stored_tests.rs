@@ -70,6 +70,7 @@ static WITNESS: StrategyKind = StrategyKind {
     about: "says what it sees",
     options: &[],
     compacts: false,
+    tells: None,
     start: |_| Ok(Box::new(Witness::default())),
 };
 

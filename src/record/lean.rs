@@ -73,6 +73,8 @@ pub struct LeanEvent<'a> {
     pub label: Name<'a>,
     #[serde(rename = "line")]
     _line: usize,
+    #[serde(default, rename = "rewrites")]
+    _rewrites: IgnoredAny,
 }
 
 /// [`crate::chat::Usage`] without the server's own object.
@@ -172,6 +174,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
         let event = |event: &'a EventLabel| LeanEvent {
             label: Name::from(&*event.label),
             _line: event.line,
+            _rewrites: IgnoredAny,
         };
         let usage = &record.usage;
         Self {

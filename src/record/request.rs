@@ -137,6 +137,11 @@ pub struct EventLabel {
     pub label: Arc<str>,
     /// Line of the scenario file.
     pub line: usize,
+    /// Sources that it changed, of those whose earlier text the layout writes anew; one
+    /// that is told in a message leaves that as it is. `None` where it cannot be said:
+    /// what is attached, a builder of the user's own, and runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewrites: Option<Vec<Arc<str>>>,
 }
 
 /// When things happened, in microseconds from the run's start.

@@ -26,6 +26,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
         events: vec![EventLabel {
             label: name("artifacts on"),
             line: 3,
+            rewrites: None,
         }],
         outcome: Outcome::Ok,
         status: Some(200),

@@ -88,6 +88,54 @@ fn entries_outlive_an_idle_by_what_the_layout_asked_and_the_bound_says_so() {
     }
 }
 
+#[test]
+fn what_is_predicted_of_a_plan_is_what_its_run_is_held_to() {
+    let folder = Folder::new();
+    folder.write("idle.yaml", IDLE);
+    for (about, dialect) in [
+        ("embedded: {profile: anthropic}", "anthropic"),
+        ("embedded: {profile: openai}", "openai-responses"),
+        (
+            "embedded: {cache_model: 'blocks:64', lifetime: 30m}",
+            "gemini",
+        ),
+        ("embedded: {profile: anthropic}\nlifetime: 30m", "anthropic"),
+        ("model: o3-mini", "openai-chat"),
+    ] {
+        let plan = format!(
+            "plan: p\nscenarios: [idle.yaml]\nconfig: [dev, dev-5m, append-only]\n\
+             dialect: {dialect}\n{about}\n"
+        );
+        folder.write("plan.yaml", &plan);
+        let out = format!("run-{}", folder.files().len());
+        let run = ["run", "plan.yaml", "--no-report", "--out", &out];
+        folder.run(&run).ended_with(0, &[]);
+        let key = |line: &serde_json::Value| {
+            let turn = line["turn"].as_u64();
+            (line["configuration"].as_str().map(str::to_owned), turn)
+        };
+        let bounds = folder.lines(&out, "bounds.jsonl");
+        let names = folder.lines(&out, "requests.jsonl");
+        let ran: BTreeMap<_, _> = names
+            .iter()
+            .zip(&bounds)
+            .map(|(record, bound)| (key(record), (&bound["prompt"], &bound["bound"])))
+            .collect();
+        let predict = ["predict", "plan.yaml", "--format", "jsonl"];
+        let predicted = folder.run(&predict);
+        predicted.ended_with(0, &[]);
+        let lines = predicted.out.lines();
+        let lines: Vec<serde_json::Value> = lines
+            .map(|line| serde_json::from_str(line).expect("a line"))
+            .collect();
+        assert_eq!(lines.len(), ran.len());
+        for line in &lines {
+            let found = (&line["total_tokens"], &line["bound_tokens"]);
+            assert_eq!(ran.get(&key(line)), Some(&found), "{about}: {line}");
+        }
+    }
+}
+
 /// Runs the scenarios that the project ships with `more` flags and compares what was
 /// read with what the bounds say.
 fn check(folder: &Folder, names: &[&str], more: &[&str]) {

@@ -61,6 +61,7 @@ pub(super) const KIND: StrategyKind = StrategyKind {
         "window",
     ],
     compacts: false,
+    tells: Some(|key| key != Origin::TOOLS),
     start: |setup| Ok(Box::new(AppendOnly::new(setup))),
 };
 
