@@ -17,8 +17,8 @@ mod wire;
 
 pub use event::{ChatEvent, FinishReason};
 pub use prompt::{
-    Block, CacheMarker, Class, Content, Hints, Image, Message, Origin, Part, PlacedMessage,
-    PlacedSpan, Prompt, Role, Span, Tool, ToolCall, Ttl,
+    Block, CacheAsked, CacheMarker, Class, Content, Hints, Image, Message, Origin, Part,
+    PlacedMessage, PlacedSpan, Prompt, Role, Span, Tool, ToolCall, Ttl,
 };
 pub use text::{Digest, Text};
 pub use usage::{Usage, UsageOrigin};

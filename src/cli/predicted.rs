@@ -185,6 +185,7 @@ fn record(
         nonce: Arc::from(Nonce::default().to_string()),
         epoch: 0,
         scenario_ms: pending.scenario_ms,
+        cache: rendered.body.cache,
         prompt: rendered
             .body
             .messages

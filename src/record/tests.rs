@@ -26,6 +26,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
         events: vec![EventLabel {
             label: name("artifacts on"),
             line: 3,
+            rewrites: None,
         }],
         outcome: Outcome::Ok,
         status: Some(200),
@@ -47,6 +48,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
         nonce: name("1 2 3 4 5 6 7 8"),
         epoch: 0,
         scenario_ms: 0,
+        cache: crate::chat::CacheAsked::default(),
         prompt: vec![RecordedMessage {
             role: Role::User,
             spans: vec![RecordedSpan {
@@ -58,6 +60,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
                 end: 10 + text.len(),
             }],
             marks: Some(vec![1]),
+            long_marks: vec![1],
         }],
         output_sha256: None,
         output_ids: None,

@@ -86,7 +86,7 @@ impl Dialect for Anthropic {
 /// A marker behind the block that is being written.
 fn mark(out: &mut BodyWriter<'_>, ttl: Ttl) {
     out.pair_json("cache_control", cache_control(ttl));
-    out.mark();
+    out.mark(ttl);
 }
 
 fn tools(out: &mut BodyWriter<'_>, prompt: &Prompt) {
