@@ -272,7 +272,7 @@ impl Entry {
     /// where its preset knows caches and neither entry nor server says how it works.
     pub(super) fn cache_note(&self, model: &str) -> Option<String> {
         let preset = self.preset.filter(|preset| preset.has_rules())?;
-        if self.cache.is_some() {
+        if self.cache.is_some() || model.is_empty() {
             return None;
         }
         match preset.rule(model) {
