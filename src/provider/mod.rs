@@ -18,6 +18,7 @@ mod failure;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
+mod path;
 mod reading;
 pub mod sse;
 pub mod usage;

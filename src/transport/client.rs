@@ -6,6 +6,7 @@ use super::fault::{self, Fault, Phase};
 use super::headers;
 use super::outgoing::Outgoing;
 use super::receive::Received;
+use super::redact;
 use super::room::{Held, Room};
 use super::settings::{ClientError, Settings};
 use crate::record::Outcome;
@@ -102,11 +103,8 @@ impl Client {
             self.epoch,
             self.settings.sse,
         );
-        exchange.error = exchange.error.map(|error| headers::redact(error, &secrets));
-        exchange.answer.error = exchange.answer.error.map(|mut error| {
-            error.message = headers::redact(error.message, &secrets);
-            error
-        });
+        exchange.error = exchange.error.map(|error| redact::text(error, &secrets));
+        redact::answer(&mut exchange.answer, &secrets);
         exchange
     }
 }

@@ -17,6 +17,7 @@ mod fault;
 mod headers;
 mod outgoing;
 mod receive;
+mod redact;
 mod room;
 mod settings;
 mod stamped;
