@@ -460,6 +460,43 @@ fn a_lean_record_is_the_record_without_its_prompt() {
 }
 
 #[test]
+fn a_line_of_a_newer_version_is_refused_although_it_reads_as_one_of_todays() {
+    use super::lines::VersionedLine as _;
+    let is_newer = |error: LineError| matches!(error, LineError::Newer { found: 99, .. });
+    let mut whole = record(3, &Text::from("x"));
+    whole.v = 99;
+    let line = serde_json::to_vec(&whole).expect("json");
+    assert!(is_newer(RequestRecord::of(&line).expect_err("newer")));
+    assert!(is_newer(lean::LeanRecord::of(&line).expect_err("newer")));
+    let mut short = lean::Shortened::default();
+    assert!(is_newer(short.record(&line).expect_err("newer")));
+    let mut computed = bound(1);
+    computed.v = 99;
+    let line = serde_json::to_vec(&computed).expect("json");
+    assert!(is_newer(BoundRecord::of(&line).expect_err("newer")));
+    assert!(is_newer(lean::LeanBound::of(&line).expect_err("newer")));
+}
+
+#[test]
+fn a_count_above_its_prompt_is_contradictory_however_its_record_is_read() {
+    use super::lines::VersionedLine as _;
+    use crate::chat::UsageOrigin::{Contradictory, Reported};
+    let mut whole = record(3, &Text::from("x"));
+    whole.usage.origin = Reported;
+    whole.usage.read = whole.usage.total.map(|total| total + Tokens(1));
+    let line = serde_json::to_vec(&whole).expect("json");
+    let read = RequestRecord::of(&line).expect("reads");
+    assert_eq!(read.usage.origin, Contradictory);
+    let lean = lean::LeanRecord::of(&line).expect("reads");
+    assert_eq!(lean.usage.origin, Contradictory);
+    let mut short = lean::Shortened::default();
+    let found = short.record(&line).expect("reads").usage.origin;
+    assert_eq!(found, Contradictory);
+    let found = lean::LeanRecord::from(&whole).usage.origin;
+    assert_eq!(found, Contradictory);
+}
+
+#[test]
 fn of_several_bounds_of_an_attempt_the_newest_holds() {
     let mut newer = bound(2);
     newer.bound = Some(Tokens(7));
