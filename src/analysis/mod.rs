@@ -15,11 +15,13 @@ mod evidence;
 mod figures;
 mod fits;
 mod flags;
+mod gaps;
 mod latency;
 mod levels;
 mod parallel;
 pub mod points;
 pub mod prices;
+mod ranking;
 mod recorded;
 mod render;
 mod results;
@@ -41,6 +43,7 @@ pub use figures::{Apart, Costs, Figures, Longest, Reuse, Writes, figures, longes
 pub use fits::Fit;
 pub use latency::{Latency, Quantiles, WithFailures};
 pub use parallel::threads;
+pub use ranking::{RankedBy, Ranking, Unfinished};
 pub use recorded::RecordedPrompt;
 pub use results::{
     ConfigurationNote, GroupTotal, RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey,

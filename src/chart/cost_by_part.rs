@@ -23,6 +23,9 @@ pub struct CostByPart {
     pub place: String,
     /// Day and source of the prices; may be empty.
     pub prices: String,
+    /// Whether the cheapest and the dearest cannot be told apart, conversation by conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untold: bool,
     /// A bar for each configuration.
     pub bars: Vec<Bar>,
     /// What the numbers rest on.
@@ -35,7 +38,7 @@ pub struct Bar {
     /// Its name.
     pub configuration: String,
     /// Plain input, read, written for the short and for the long lifetime, generated, kept in the
-    /// cache; `None` where no conversation has a whole bill.
+    /// cache; `None` where a scenario has no conversation with a whole bill.
     pub parts: Option<[f64; 6]>,
     /// Lower end of the interval of their sum, where there are repeats.
     pub low: Option<f64>,
@@ -120,6 +123,9 @@ impl Bar {
         };
         let n = format!("n {} {conversations}", grouped(self.conversations));
         let mut says = match (self.sum(), self.uncached) {
+            (None, _) if self.conversations > 0 => {
+                vec!["no mean: a scenario has no whole bill".to_owned(), n]
+            }
             (None, _) => vec!["no bill".to_owned()],
             (Some(sum), None) => vec![dollars(sum), n],
             (Some(sum), Some(uncached)) => {
@@ -157,11 +163,16 @@ fn title(figure: &CostByPart) -> String {
     let most = all.reduce(|a, b| if b.0 > a.0 { b } else { a });
     let what = match (least, most) {
         (Some((low, cheap)), Some((high, dear))) if low < high => format!(
-            "{} costs {} a conversation, {} {}",
+            "{} costs {} a conversation, {} {}{}",
             cheap.configuration,
             dollars(low),
             dear.configuration,
-            dollars(high)
+            dollars(high),
+            if figure.untold {
+                ": cannot be told apart"
+            } else {
+                ""
+            }
         ),
         (Some((cost, bar)), _) if known == 1 => {
             format!(

@@ -65,6 +65,7 @@ pub struct PointSet {
 struct Conversation {
     name: Arc<str>,
     scenario: Arc<str>,
+    repeat: u32,
     requests: u32,
     answered: bool,
     line: LineSums,
@@ -123,7 +124,7 @@ impl Points {
     fn longest(&self) -> HashMap<&str, u32> {
         let mut longest = HashMap::new();
         let sets = self.sets.values();
-        for conversation in sets.flat_map(|set| set.conversations.values()) {
+        for conversation in sets.into_iter().flat_map(|set| set.conversations.values()) {
             let most = longest.entry(&*conversation.scenario).or_default();
             *most = conversation.requests.max(*most);
         }
@@ -140,12 +141,9 @@ impl Points {
         let mut bills = Bills::default();
         for conversation in self.get(key)?.by_name() {
             let most = longest.get(&*conversation.scenario).copied();
-            if conversation.billed >= most.unwrap_or(0).max(1) {
-                bills.whole.push(conversation.bill);
-                bills.requests += u64::from(conversation.billed);
-            } else {
-                bills.incomplete += 1;
-            }
+            let whole = conversation.billed >= most.unwrap_or(0).max(1);
+            let bill = (conversation.bill, u64::from(conversation.billed));
+            bills.add(&conversation.scenario, whole.then_some(bill));
         }
         Some(bills)
     }
@@ -160,6 +158,7 @@ impl PointSet {
         if conversation.requests == 0 {
             conversation.name = Arc::clone(&sample.conversation);
             conversation.scenario = Arc::clone(&sample.cell.scenario);
+            conversation.repeat = sample.repeat;
         }
         // What came after a wait that only the scenario's clock took is in no bill.
         let wanted = sample.place.2 == 1 && !sample.has("beyond_lifetime");
@@ -199,10 +198,23 @@ impl PointSet {
 
     /// What each conversation adds to the line through all points.
     pub fn lines(&self) -> Vec<LineSums> {
-        let all = self.conversations.values();
-        all.map(|conversation| conversation.line)
-            .filter(|line| line.n() > 0.0)
-            .collect()
+        Self::lines_together([self])
+    }
+
+    /// The same of several configurations together, where the conversations of a scenario
+    /// and repeat are one, since they are not independent.
+    pub fn lines_together<'s, I>(sets: I) -> Vec<LineSums>
+    where
+        I: IntoIterator<Item = &'s Self>,
+    {
+        let mut units: HashMap<(&str, u32), LineSums> = HashMap::new();
+        for conversation in sets.into_iter().flat_map(|set| set.conversations.values()) {
+            if conversation.line.n() > 0.0 {
+                let unit = (&*conversation.scenario, conversation.repeat);
+                *units.entry(unit).or_default() += conversation.line;
+            }
+        }
+        units.into_values().collect()
     }
 
     /// Conversations in which at least one request was answered.

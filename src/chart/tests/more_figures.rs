@@ -123,6 +123,7 @@ pub(super) fn cost(bars: &[(&str, Option<[f64; 5]>, bool)]) -> CostByPart {
         }
     };
     CostByPart {
+        untold: false,
         place: String::new(),
         prices: "a price list, read on 2026-11-30".to_owned(),
         bars: bars.iter().map(bar).collect(),

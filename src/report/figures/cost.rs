@@ -42,6 +42,7 @@ fn picture(place: &Place<'_>, results: &Results, bars: Vec<Bar>, requests: u64) 
     Picture {
         figure: Figure::CostByPart(CostByPart {
             place: place.label.clone(),
+            untold: place.untold(results),
             prices: prices.unwrap_or_default().to_owned(),
             bars,
             note,
@@ -54,14 +55,14 @@ fn picture(place: &Place<'_>, results: &Results, bars: Vec<Bar>, requests: u64) 
 /// `None` where the target has no price.
 fn bar(total: &Total, results: &Results, points: &Points) -> Option<Bar> {
     let bills = points.bills(&total.key)?;
-    let interval = bills.interval(results.seed);
+    let interval = bills.interval(results.seed_of(&total.key.target));
     Some(Bar {
         configuration: total.key.configuration.to_string(),
         parts: bills.mean_parts(),
         low: interval.map(|interval| interval.low),
         high: interval.map(|interval| interval.high),
         uncached: bills.mean_uncached(),
-        conversations: bills.whole.len() as u64,
-        incomplete: bills.incomplete,
+        conversations: bills.complete(),
+        incomplete: bills.incomplete(),
     })
 }
