@@ -33,7 +33,25 @@ fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
 #[test]
 fn bound_equals_count_on_every_request_under_the_model_of_marked_places() {
     let folder = Folder::new();
-    check(&folder, SCENARIOS, &["--profile", "anthropic"]);
+    check(&folder, SCENARIOS, "anthropic", &["--profile", "anthropic"]);
+}
+
+#[test]
+fn the_same_on_wires_that_join_messages_or_wrap_tools() {
+    // Two messages of the person in a row, tools and their results, a helper.
+    let names = ["s17-compaction", "s19-tool-loop", "s20-subagent"];
+    for (dialect, profile) in [("bedrock", "anthropic"), ("gemini", "gemini")] {
+        let server = Embedded::start(Options {
+            profile: find_profile(profile).expect("a profile"),
+            ..instant()
+        });
+        let url = match dialect {
+            "gemini" => server.url.replace("/v1", "/v1beta"),
+            _ => server.url.replace("/v1", ""),
+        };
+        let target = ["--target", &url, "--model", "embedded"];
+        check(&Folder::new(), &names, dialect, &target);
+    }
 }
 
 #[test]
@@ -47,12 +65,31 @@ fn the_same_where_turns_step_over_a_short_look_back() {
     let target = ["--target", &server.url, "--model", "embedded"];
     let folder = Folder::new();
     let model = ["--cache-model", model, "--isolate", "conversation"];
-    check(&folder, LOOPS, &[&target[..], &model[..]].concat());
+    check(
+        &folder,
+        LOOPS,
+        "anthropic",
+        &[&target[..], &model[..]].concat(),
+    );
+}
+
+/// The place of each request and the tokens of its prompt, as they were counted here.
+fn bounds_of(folder: &Folder) -> impl Iterator<Item = ([String; 3], String)> {
+    folder
+        .lines("run", "bounds.jsonl")
+        .into_iter()
+        .map(|bound| {
+            let text = |name: &str| bound[name].to_string().trim_matches('"').to_owned();
+            (
+                ["conversation", "turn", "request"].map(text),
+                text("prompt"),
+            )
+        })
 }
 
 /// Runs the scenarios with `more` flags and compares what was read with what the
-/// bounds say.
-fn check(folder: &Folder, names: &[&str], more: &[&str]) {
+/// bounds say, and the prompt's tokens.
+fn check(folder: &Folder, names: &[&str], dialect: &str, more: &[&str]) {
     let root = env!("CARGO_MANIFEST_DIR");
     let files = names
         .iter()
@@ -60,12 +97,13 @@ fn check(folder: &Folder, names: &[&str], more: &[&str]) {
     let files: Vec<String> = files.collect();
     let mut flags = vec!["run"];
     flags.extend(files.iter().map(String::as_str));
-    flags.extend(["--config", CONFIGURATIONS, "--dialect", "anthropic"]);
+    flags.extend(["--config", CONFIGURATIONS, "--dialect", dialect]);
     flags.extend(["--no-report", "--out", "run"]);
     flags.extend(more);
     folder.run(&flags).ended_with(0, &[]);
     folder.run(&["report", "run"]).ended_with(0, &[]);
     let rows = rows(&folder.read("run", "requests.csv"));
+    let prompts: BTreeMap<[String; 3], String> = bounds_of(folder).collect();
     let mut wrong = Vec::new();
     let mut read = 0;
     for row in &rows {
@@ -75,7 +113,11 @@ fn check(folder: &Folder, names: &[&str], more: &[&str]) {
             assert_eq!(row["bound_tokens"], "0");
             continue;
         }
-        if row["read_tokens"] != row["bound_tokens"] || row["bound_tokens"].is_empty() {
+        // Gemini leaves a count of nothing out.
+        let nothing = dialect == "gemini" && row["read_tokens"].is_empty();
+        let said = if nothing { "0" } else { &row["read_tokens"] };
+        let place = ["conversation", "turn", "request"].map(|name| row[name].clone());
+        if said != row["bound_tokens"] || prompts.get(&place) != Some(&row["total_tokens"]) {
             wrong.push(format!(
                 "{} {} {}.{}: read {}, bound {}, {}",
                 row["scenario"],
