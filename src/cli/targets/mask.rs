@@ -5,7 +5,7 @@
 //! all others, and comments, become asterisks of the same length, so that places
 //! stay right. It works on text, since the file may be no YAML at all.
 
-use crate::scenario::ScenarioError;
+use crate::scenario::{Mistake, ScenarioError};
 use miette::NamedSource;
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ const SHOWN: &[&str] = &[
     "model",
     "dialect",
     "wire",
-    "key_ttl_s",
     "ca",
     "proxy",
     "cache_model",
@@ -27,7 +26,6 @@ const SHOWN: &[&str] = &[
     "write",
     "write_long",
     "output",
-    "limits",
     "requests_per_minute",
     "tokens_per_minute",
     "metrics",
@@ -46,7 +44,15 @@ const SHOWN: &[&str] = &[
 /// The error with the file's text masked.
 pub(super) fn masked(error: ScenarioError) -> ScenarioError {
     match error {
-        ScenarioError::Mistake { mistake, text, at } => {
+        ScenarioError::Mistake {
+            mut mistake,
+            text,
+            at,
+        } => {
+            if let Mistake::WrongType { found, .. } = &mut *mistake {
+                // It may quote the value.
+                found.take_if(|found| found.contains('`'));
+            }
             let shown = NamedSource::new(text.name(), mask(text.inner()));
             ScenarioError::Mistake {
                 mistake,
