@@ -15,8 +15,17 @@ struct Message {
     role: Role,
     text: String,
     pieces: Vec<Piece>,
-    /// Bytes of its text in front of each cache marker; `None`: not recorded.
-    marks: Option<Vec<usize>>,
+    /// Its cache markers; `None`: not recorded.
+    marks: Option<Vec<Mark>>,
+}
+
+/// A cache marker in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Bytes of the message's text in front of it.
+    pub bytes: usize,
+    /// Whether its entry is asked to live an hour.
+    pub long: bool,
 }
 
 impl RecordedPrompt {
@@ -48,7 +57,7 @@ impl RecordedPrompt {
             });
             Message::joined(
                 message.role,
-                Some(&message.marks),
+                Some((&message.marks, &message.long_marks)),
                 &spans.collect::<Vec<_>>(),
             )
         });
@@ -65,13 +74,13 @@ impl RecordedPrompt {
         messages.collect()
     }
 
-    /// Cache markers in order: the message, and the bytes of its text in front of
-    /// the marker. `None` where they were not recorded.
-    pub fn marks(&self) -> Option<Vec<(usize, usize)>> {
+    /// Cache markers in order, each with the message that it stands in. `None` where
+    /// they were not recorded.
+    pub fn marks(&self) -> Option<Vec<(usize, Mark)>> {
         let mut all = Vec::new();
         for (at, message) in self.messages.iter().enumerate() {
             let marks = message.marks.as_ref()?.iter();
-            all.extend(marks.map(|&bytes| (at, bytes)));
+            all.extend(marks.map(|&mark| (at, mark)));
         }
         Some(all)
     }
@@ -116,17 +125,18 @@ impl Message {
             end: piece.end + before,
             ..piece
         }));
-        let more = other
-            .marks
-            .map(|marks| marks.into_iter().map(|mark| mark + before).collect());
-        self.marks =
-            self.marks
-                .take()
-                .zip(more)
-                .map(|(mut marks, mut more): (Vec<usize>, Vec<usize>)| {
-                    marks.append(&mut more);
-                    marks
-                });
+        let known = other.marks.is_some();
+        let more = other.marks.into_iter().flatten().map(|mark| Mark {
+            bytes: mark.bytes + before,
+            ..mark
+        });
+        self.marks = match (self.marks.take(), known) {
+            (Some(mut marks), true) => {
+                marks.extend(more);
+                Some(marks)
+            }
+            _ => None,
+        };
     }
 
     fn of(recorded: &RecordedMessage, spans: &SpanStore) -> Option<Self> {
@@ -135,16 +145,22 @@ impl Message {
             Some((text, span.part, span.start, span.end))
         });
         let spans = spans.collect::<Option<Vec<_>>>()?;
+        let marks = recorded.marks.as_deref();
         Some(Self::joined(
             recorded.role,
-            recorded.marks.as_deref(),
+            marks.map(|marks| (marks, recorded.long_marks.as_slice())),
             &spans,
         ))
     }
 
     /// A message of spans: text, part, first byte in the body and one behind the last;
-    /// `marks` are the spans that cache markers stand behind.
-    fn joined(role: Role, marks: Option<&[usize]>, spans: &[(&str, Part, usize, usize)]) -> Self {
+    /// `marks` are the spans that cache markers stand behind, and those of them whose
+    /// entries live an hour.
+    fn joined(
+        role: Role,
+        marks: Option<(&[usize], &[usize])>,
+        spans: &[(&str, Part, usize, usize)],
+    ) -> Self {
         let (mut text, mut pieces) = (String::new(), Vec::<Piece>::new());
         let mut behind = None;
         let mut ends = vec![0];
@@ -160,12 +176,19 @@ impl Message {
                 None => pieces.push(Piece { part, end }),
             }
         }
-        let bytes = |behind: &usize| ends.get(*behind).or(ends.last()).copied();
+        let marks = marks.map(|(all, long)| {
+            let mark = |behind: &usize| {
+                let bytes = ends.get(*behind).or(ends.last()).copied()?;
+                let long = long.contains(behind);
+                Some(Mark { bytes, long })
+            };
+            all.iter().filter_map(mark).collect()
+        });
         Self {
             role,
-            marks: marks.map(|marks| marks.iter().filter_map(bytes).collect()),
             text,
             pieces,
+            marks,
         }
     }
 
@@ -211,6 +234,7 @@ mod tests {
             role,
             spans: placed,
             marks: None,
+            long_marks: Vec::new(),
         }
     }
 
@@ -254,7 +278,8 @@ mod tests {
             [Tools, System, User, Assistant, Tool, Tool, User]
         );
         let marks = joined.marks().expect("recorded");
-        assert_eq!(marks[2..5], [(2, 1), (2, 2), (2, 3)]);
+        let places: Vec<_> = marks.iter().map(|(at, mark)| (*at, mark.bytes)).collect();
+        assert_eq!(places[2..5], [(2, 1), (2, 2), (2, 3)]);
         let apart = RecordedPrompt::of(&record, &spans, "anthropic").expect("all texts are kept");
         assert_eq!(apart.messages().len(), roles.len());
     }

@@ -19,8 +19,8 @@ mod wire;
 pub use event::{ChatEvent, FinishReason};
 pub use model_name::ModelName;
 pub use prompt::{
-    Block, CacheMarker, Class, Content, Hints, Image, Message, Origin, Part, PlacedMessage,
-    PlacedSpan, Prompt, Role, Span, Tool, ToolCall, Ttl,
+    Block, CacheAsked, CacheMarker, Class, Content, Hints, Image, Message, Origin, Part,
+    PlacedMessage, PlacedSpan, Prompt, Role, Span, Tool, ToolCall, Ttl,
 };
 pub use text::{Digest, Text};
 pub use usage::{Usage, UsageOrigin};

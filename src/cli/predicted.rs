@@ -136,6 +136,7 @@ pub(super) fn predicted(
         target: &target,
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder,
     };
     let found =
@@ -186,6 +187,7 @@ fn record(
         nonce: Arc::from(Nonce::default().to_string()),
         epoch: 0,
         scenario_ms: pending.scenario_ms,
+        cache: rendered.body.cache,
         prompt: rendered
             .body
             .messages

@@ -88,7 +88,7 @@ fn side(message: &Message) -> &'static str {
 
 fn cache_point(out: &mut BodyWriter<'_>, marker: Option<CacheMarker>) {
     let Some(marker) = marker else { return };
-    out.mark();
+    out.mark(marker.ttl);
     out.object();
     out.pair_json(
         "cachePoint",

@@ -1,5 +1,6 @@
 //! The client itself.
 
+use super::address::Addresses;
 use super::exchange::{self, Exchange};
 use super::fault::{self, Fault, Phase};
 use super::headers;
@@ -22,6 +23,7 @@ pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) settings: Settings,
     pub(super) epoch: Instant,
+    pub(super) addresses: Addresses,
     room: Room,
 }
 
@@ -60,6 +62,7 @@ impl Client {
             http,
             settings: settings.clone(),
             epoch,
+            addresses: Addresses::default(),
             room: Room::default(),
         })
     }

@@ -1,9 +1,9 @@
 //! What is compared, and what can be told of it.
 
-use super::draws::{FEWEST, intervals};
+use super::draws::intervals;
 use super::matching::{Pair, Sums};
 use crate::analysis::rules::{Facts, Unit};
-use crate::analysis::stats::{Interval, quantile};
+use crate::analysis::stats::{FEWEST, Interval, quantile};
 
 /// Which way is the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

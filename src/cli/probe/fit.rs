@@ -62,7 +62,7 @@ fn candidates(play: &Play, pairs: &[Pair], stated: Option<&Model>, marked: bool)
     let repeats = Repeats::of(pairs);
     let mut found: Vec<Candidate> = stated
         .into_iter()
-        .flat_map(|model| repeats.stated(model))
+        .filter_map(|model| repeats.stated(model))
         .collect();
     for size in repeats.sizes(&play.reads()) {
         found.extend(repeats.blocks(size));

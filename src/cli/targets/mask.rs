@@ -38,7 +38,6 @@ const SHOWN: &[&str] = &[
     "unreliable",
     "absent_means_zero",
     "evidence",
-    "targets",
 ];
 
 /// The error with the file's text masked.
@@ -60,7 +59,7 @@ pub(super) fn masked(error: ScenarioError) -> ScenarioError {
                 at,
             }
         }
-        other => other,
+        read @ ScenarioError::Read { .. } => read,
     }
 }
 
@@ -146,31 +145,29 @@ fn flow(text: &str, mut shown: bool, out: &mut String) {
             continue;
         }
         let end = scalar_end(rest);
-        match pair(&rest[..end]).filter(|_| opens) {
-            Some((key, behind)) => {
-                shown = SHOWN.contains(&bare(key));
-                out.push_str(key);
-                opens = false;
-                rest = &rest[rest.len().min(key.len())..];
-                if behind.trim_start().starts_with(['{', '[']) {
-                    continue;
-                }
-                if shown {
-                    address(behind, out);
-                } else {
-                    stars(behind, out);
-                }
-                rest = &rest[behind.len()..];
-            }
-            None => {
-                if shown {
-                    address(&rest[..end], out);
-                } else {
-                    stars(&rest[..end], out);
-                }
-                rest = &rest[end..];
-            }
+        let Some((key, behind)) = pair(&rest[..end]).filter(|_| opens) else {
+            said(&rest[..end], shown, out);
+            rest = &rest[end..];
+            continue;
+        };
+        shown = SHOWN.contains(&bare(key));
+        opens = false;
+        out.push_str(key);
+        rest = &rest[key.len()..];
+        // A map or list in its place comes next.
+        if !behind.trim_start().is_empty() {
+            said(behind, shown, out);
+            rest = &rest[behind.len()..];
         }
+    }
+}
+
+/// A scalar, shown or masked.
+fn said(text: &str, shown: bool, out: &mut String) {
+    if shown {
+        address(text, out);
+    } else {
+        stars(text, out);
     }
 }
 
@@ -262,6 +259,10 @@ mod tests {
                 "proxy: http://************@h",
             ),
             ("modle: x", "modle: *"),
+            (
+                "targets: {mine: {url: http://h, headers: {a: b, sk}}}",
+                "targets: {mine: {url: http://h, headers: {a: *, **}}}",
+            ),
             ("", ""),
             ("{", "{"),
             ("\"", "*"),
