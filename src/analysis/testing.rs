@@ -42,6 +42,7 @@ pub(crate) fn record(said: &[Said]) -> RequestRecord {
             role: *role,
             spans: parts.iter().map(&mut span).collect(),
             marks: None,
+            long_marks: Vec::new(),
         })
         .collect();
     RequestRecord {
@@ -90,6 +91,7 @@ pub(crate) fn blank(configuration: &str, turn: u32) -> RequestRecord {
         nonce: name("0 0 0 0 0 0 0 0"),
         epoch: 0,
         scenario_ms: i64::from(turn) * 47_313,
+        cache: crate::chat::CacheAsked::default(),
         prompt: Vec::new(),
         output_sha256: None,
         output_ids: None,
@@ -187,6 +189,7 @@ pub(crate) fn story() -> (Vec<RequestRecord>, Vec<BoundRecord>) {
                     pair.0.events = vec![EventLabel {
                         label: Arc::from("artifacts on"),
                         line: 9,
+                        rewrites: None,
                     }];
                 }
                 all.push(pair);

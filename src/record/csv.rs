@@ -49,6 +49,11 @@ pub const REQUEST_COLUMNS: &[&str] = &[
     "done_us",
     "cost_usd",
     "served_by",
+    "ready_us",
+    "limited_us",
+    "late_us",
+    "ttft_us",
+    "ttft_from_due_us",
 ];
 
 /// Writes `requests.csv`, a row per record, each with what was computed for it.
@@ -126,6 +131,7 @@ pub fn request_row(
     stamps(&mut row, &record.stamps);
     row.text(&cost.map_or_else(String::new, Money::decimal));
     row.text(record.served_by.as_deref().unwrap_or_default());
+    waits(&mut row, &record.stamps);
     row.end();
 }
 
@@ -165,6 +171,21 @@ fn stamps(row: &mut Row<'_>, stamps: &Stamps) {
         stamps.done_us,
     ] {
         row.maybe(stamp.map(|stamp| stamp.0));
+    }
+}
+
+/// When the client had the request ready, what it waited for limits, and the spans that
+/// follow from the stamps: its own lateness, the time to first token from when the
+/// request was sent, and from when it was due.
+fn waits(row: &mut Row<'_>, stamps: &Stamps) {
+    for micros in [
+        stamps.ready_us,
+        stamps.limited_us,
+        stamps.lateness(),
+        stamps.ttft(),
+        stamps.ttft_from_due(),
+    ] {
+        row.maybe(micros.map(|micros| micros.0));
     }
 }
 

@@ -73,6 +73,8 @@ pub struct LeanEvent<'a> {
     pub label: Name<'a>,
     #[serde(rename = "line")]
     _line: usize,
+    #[serde(default, rename = "rewrites")]
+    _rewrites: IgnoredAny,
 }
 
 /// [`crate::chat::Usage`] without the server's own object.
@@ -140,6 +142,8 @@ pub struct LeanRecord<'a> {
     _epoch: IgnoredAny,
     #[serde(rename = "scenario_ms")]
     _scenario_ms: i64,
+    #[serde(default, rename = "cache")]
+    _cache: IgnoredAny,
     #[serde(rename = "prompt")]
     _prompt: IgnoredAny,
     #[serde(default, rename = "output_sha256")]
@@ -169,6 +173,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
         let event = |event: &'a EventLabel| LeanEvent {
             label: Name::from(&*event.label),
             _line: event.line,
+            _rewrites: IgnoredAny,
         };
         let usage = &record.usage;
         Self {
@@ -209,6 +214,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
             _nonce: IgnoredAny,
             _epoch: IgnoredAny,
             _scenario_ms: record.scenario_ms,
+            _cache: IgnoredAny,
             _prompt: IgnoredAny,
             _output_sha256: IgnoredAny,
             _output_ids: IgnoredAny,

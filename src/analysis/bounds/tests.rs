@@ -170,6 +170,7 @@ fn a_break_says_what_was_lost_behind_it() {
     records[1].events = vec![EventLabel {
         label: Arc::from("agent changed"),
         line: 3,
+        rewrites: None,
     }];
     let found = play(&target("blocks:1"), &records, &store(&said));
     let broke = found[1].broke.as_ref().expect("differs");
@@ -347,6 +348,7 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
     records[1].events = vec![EventLabel {
         label: Arc::from("idle 6m"),
         line: 9,
+        rewrites: None,
     }];
     let found = play(&target, &records, &spans);
     assert_eq!(
@@ -375,6 +377,55 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
     records[1].scenario_ms = records[0].scenario_ms + 299_000;
     let found = play(&target, &records, &spans);
     assert_eq!(pair(&found[1]).1, Some(12));
+}
+
+#[test]
+fn a_wait_within_what_markers_asked_for_is_not_beyond_the_lifetime() {
+    let said = conversation();
+    let target = TargetFacts {
+        lifetime_ms: Some(300_000),
+        ..target("breakpoints,min=1")
+    };
+    let after = |minutes: i64, long: bool| {
+        let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+        records[1].scenario_ms = records[0].scenario_ms + minutes * 60_000;
+        for message in records.iter_mut().flat_map(|record| &mut record.prompt) {
+            message.marks = Some(vec![message.spans.len()]);
+            message.long_marks = Vec::from_iter(long.then_some(message.spans.len()));
+        }
+        let found = play(&target, &records, &store(&said));
+        (pair(&found[1]).1, found[1].flags.join(" "))
+    };
+    let beyond = || (Some(0), "beyond_lifetime".to_owned());
+    assert_eq!(after(4, false), (Some(12), String::new()));
+    assert_eq!(after(20, false), beyond());
+    assert_eq!(after(20, true), (Some(12), String::new()));
+    assert_eq!(after(70, true), beyond());
+}
+
+#[test]
+fn in_explicit_mode_only_marked_places_are_read_for_as_long_as_was_asked() {
+    let said = conversation();
+    let target = TargetFacts {
+        lifetime_ms: Some(300_000),
+        ..target("message-ends,min=1")
+    };
+    let after = |minutes: i64, marked: bool| {
+        let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+        records[1].scenario_ms = records[0].scenario_ms + minutes * 60_000;
+        for record in &mut records {
+            record.cache.explicit = true;
+            record.cache.lifetime_ms = Some(1_800_000);
+            for message in &mut record.prompt {
+                message.marks = Some(Vec::new());
+            }
+            record.prompt[0].marks = Some(Vec::from_iter(marked.then_some(1)));
+        }
+        pair(&play(&target, &records, &store(&said))[1]).1
+    };
+    assert_eq!(after(4, false), Some(0), "nothing is an entry");
+    assert_eq!(after(20, true), Some(7), "the system message");
+    assert_eq!(after(31, true), Some(0));
 }
 
 #[test]

@@ -13,15 +13,18 @@ use super::plan::{EMBEDDED, Planned};
 use super::{Arguments, progress};
 use crate::analysis::cost::{bill, bill_uncached};
 use crate::cache::Model;
-use crate::chat::{Family, Usage, UsageOrigin};
+use crate::chat::{Usage, UsageOrigin};
+use crate::cli::assumed::Stated;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::predicted::{self, Predicted, predicted};
 use crate::cli::requests::Form;
-use crate::cli::target::{Aim, parse_model};
-use crate::cli::{output, prices, targets, tokens};
+use crate::cli::target::parse_model;
+use crate::cli::targets::Entry;
+use crate::cli::{output, prices, tokens};
 use crate::load::{Beginning, MOST_CONVERSATIONS, Opening, Target};
 use crate::record::{Price, PublicUrl, WallTime};
 use crate::scenario::pace::Think;
+use crate::scenario::plan::Embedded;
 use crate::server::Speed;
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Money, Share, Tokens, grouped};
@@ -334,59 +337,51 @@ impl Assumed {
     }
 
     fn of(target: &str, given: &Arguments, planned: &Planned) -> Result<Self, Failure> {
-        let form = |aim: &Aim| Form {
-            dialect: aim.dialect.clone(),
-            wire: aim.wire.clone(),
-            model: aim.model.clone().unwrap_or_default(),
-            max_tokens: planned.limits.max_tokens,
-        };
-        if target == EMBEDDED {
-            let (_, cache, lifetime) = planned.embedded(&given.aim)?;
-            let mut form = form(&given.aim);
-            let openai = matches!(form.dialect.as_deref(), None | Some("openai-chat"));
-            if form.wire.is_none() && openai {
-                form.wire = Some(Family::Compatible.as_str().to_owned());
-                form.dialect.get_or_insert_with(|| "openai-chat".to_owned());
-            }
-            return Ok(Self {
-                form,
-                cache: given.aim.cache_model()?.unwrap_or(cache),
+        let mut aim = given.aim.clone();
+        let stated = if target == EMBEDDED {
+            let (profile, cache, lifetime) = planned.embedded(&aim)?;
+            let own = Embedded {
+                cache: Some(cache),
                 lifetime,
-                speed: Some(Speed::default()),
-                price: None,
-            });
-        }
-        let aim = Aim {
-            target: Some(target.to_owned()),
-            ..given.aim.clone()
+            };
+            aim.dialect.get_or_insert_with(|| "openai-chat".to_owned());
+            Stated::embedded(aim, profile, &own)?
+        } else {
+            aim.target = Some(target.to_owned());
+            Stated::remote(aim, &given.files.scenarios)?
         };
-        let entry = targets::named(&aim, &given.files.scenarios)?;
-        let aim = entry.as_ref().map_or(aim.clone(), |entry| entry.aim(&aim));
-        let form = form(&aim);
-        let (dialect, _) = form.resolve()?;
-        let mut stated = Target {
-            model: Arc::from(form.model.as_str()),
-            cache: aim.cache_model()?,
-            lifetime: aim.lifetime.map(Duration::from_secs),
-            ..Target::at(target, target, dialect)
+        let simulated = target == EMBEDDED;
+        let price = if simulated {
+            None
+        } else {
+            price(target, &stated, given)?
         };
-        if let Some(entry) = &entry {
-            entry.after(&mut stated);
-        }
-        let catalogue = prices::catalogue(aim.prices.as_deref())?;
-        let own = entry.as_ref().and_then(targets::Entry::prices);
-        let price = prices::of(&stated, own, &catalogue, &WallTime::now().date())?;
         Ok(Self {
-            form,
+            form: Form {
+                max_tokens: planned.limits.max_tokens,
+                ..stated.form
+            },
             cache: match stated.cache {
                 Some(cache) => cache,
                 None => parse_model(UNSTATED)?,
             },
             lifetime: stated.lifetime,
-            speed: None,
+            speed: simulated.then(Speed::default),
             price,
         })
     }
+}
+
+/// What a target costs, where anybody knows.
+fn price(target: &str, stated: &Stated, given: &Arguments) -> Result<Option<Price>, Failure> {
+    let (dialect, _) = stated.form.resolve()?;
+    let at = Target {
+        model: Arc::from(stated.form.model.as_deref().unwrap_or_default()),
+        ..Target::at(target, target, dialect)
+    };
+    let catalogue = prices::catalogue(given.aim.prices.as_deref())?;
+    let own = stated.entry.as_ref().and_then(Entry::prices);
+    prices::of(&at, own, &catalogue, &WallTime::now().date())
 }
 
 fn estimate(requests: &[Predicted], assumed: &Assumed) -> Estimate {

@@ -8,6 +8,7 @@ use crate::analysis::cost::bill;
 use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
+pub(super) use crate::cli::target::EMBEDDED;
 use crate::cli::target::{Aim, IsolateBy, parse_model};
 use crate::cli::tokens::Counter;
 use crate::cli::{output, planned, resources, serve, targets as target_files};
@@ -27,9 +28,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The target that is started for the run.
-pub(super) const EMBEDDED: &str = "embedded";
 
 /// A run, settled.
 pub(super) struct Planned {
