@@ -4,6 +4,7 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+mod across;
 pub mod advice;
 pub mod bounds;
 pub mod breaks;
@@ -16,6 +17,7 @@ mod fits;
 mod flags;
 mod gaps;
 mod latency;
+mod levels;
 mod parallel;
 pub mod points;
 pub mod prices;
@@ -32,7 +34,9 @@ mod tables;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod unbilled;
 
+pub use across::{Across, Side};
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
 pub use figures::{Apart, Costs, Figures, Longest, Reuse, Writes, figures, longest};

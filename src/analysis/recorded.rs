@@ -125,17 +125,18 @@ impl Message {
             end: piece.end + before,
             ..piece
         }));
-        let more = other
-            .marks
-            .map(|marks| marks.into_iter().map(|mark| mark + before).collect());
-        self.marks =
-            self.marks
-                .take()
-                .zip(more)
-                .map(|(mut marks, mut more): (Vec<usize>, Vec<usize>)| {
-                    marks.append(&mut more);
-                    marks
-                });
+        let known = other.marks.is_some();
+        let more = other.marks.into_iter().flatten().map(|mark| Mark {
+            bytes: mark.bytes + before,
+            ..mark
+        });
+        self.marks = match (self.marks.take(), known) {
+            (Some(mut marks), true) => {
+                marks.extend(more);
+                Some(marks)
+            }
+            _ => None,
+        };
     }
 
     fn of(recorded: &RecordedMessage, spans: &SpanStore) -> Option<Self> {
@@ -277,7 +278,8 @@ mod tests {
             [Tools, System, User, Assistant, Tool, Tool, User]
         );
         let marks = joined.marks().expect("recorded");
-        assert_eq!(marks[2..5], [(2, 1), (2, 2), (2, 3)]);
+        let places: Vec<_> = marks.iter().map(|(at, mark)| (*at, mark.bytes)).collect();
+        assert_eq!(places[2..5], [(2, 1), (2, 2), (2, 3)]);
         let apart = RecordedPrompt::of(&record, &spans, "anthropic").expect("all texts are kept");
         assert_eq!(apart.messages().len(), roles.len());
     }

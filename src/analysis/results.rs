@@ -4,10 +4,12 @@ use super::difference::{Difference, Paired};
 use super::evidence::{Evidence, evidence};
 use super::figures::{Figures, figures, longest};
 use super::fits::{Fit, fits};
+use super::levels::LevelPlace;
 use super::parallel::map;
 use super::ranking::{Ranking, rankings};
 use super::samples::{Cell, Sample, Samples};
 use super::tables::{BreakTotal, TurnRow, break_totals, turns};
+use super::unbilled::unbilled;
 use crate::record::{Ending, Manifest};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -197,7 +199,7 @@ impl Results {
             fits: fits(&totals, seed),
             rows,
             totals: summed,
-            warnings,
+            warnings: warnings.into_iter().chain(unbilled(list)).collect(),
         }
     }
 
@@ -279,24 +281,21 @@ impl Order {
         Self::place(&self.groups, group)
     }
 
-    pub(super) fn cell(&self, cell: &Cell) -> [Place; 6] {
-        [
+    pub(super) fn cell(&self, cell: &Cell) -> impl Ord + use<> {
+        (
             self.group(&cell.group),
             Self::place(&self.scenarios, &cell.scenario),
-            Self::place(&self.targets, &cell.target),
-            (0, Arc::clone(&cell.model)),
-            (0, Arc::clone(&cell.load)),
-            Self::place(&self.configurations, &cell.configuration),
-        ]
+            self.total(&TotalKey::from(cell)),
+        )
     }
 
-    pub(super) fn total(&self, key: &TotalKey) -> [Place; 4] {
-        [
+    pub(super) fn total(&self, key: &TotalKey) -> impl Ord + use<> {
+        (
             Self::place(&self.targets, &key.target),
-            (0, Arc::clone(&key.model)),
-            (0, Arc::clone(&key.load)),
+            Arc::clone(&key.model),
+            LevelPlace::from(&key.load),
             Self::place(&self.configurations, &key.configuration),
-        ]
+        )
     }
 }
 

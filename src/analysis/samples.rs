@@ -211,11 +211,7 @@ pub(super) struct Priced {
 
 impl Priced {
     fn moment(&self, sent: Option<Micros>) -> Moment {
-        let after = sent.and_then(|sent| i64::try_from(sent.0 / 1_000).ok());
-        Moment {
-            at_ms: after.map(|after| self.started_ms.saturating_add(after)),
-            kept_ms: self.kept_ms,
-        }
+        Moment::of(self.started_ms, sent, self.kept_ms)
     }
 }
 

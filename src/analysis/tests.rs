@@ -595,6 +595,41 @@ fn priced() -> (crate::record::Manifest, Run) {
 }
 
 #[test]
+fn storage_that_nobody_can_reckon_is_said_with_the_way_out_and_is_no_bill() {
+    let (mut manifest, (mut records, bounds)) = priced();
+    let told = |manifest: &crate::record::Manifest, records: &[RequestRecord]| {
+        let samples = Samples::of(manifest, records, &bounds);
+        let results = Results::new(manifest, &samples, vec!["first".to_owned()]);
+        (row(&results, "dev").cost, results.warnings)
+    };
+    let (free, quiet) = told(&manifest, &records);
+    assert_eq!(quiet, ["first"]);
+    let price = manifest.targets[0].price.as_mut().expect("prices");
+    price.storage_hour = Some(Money(1_000_000));
+    let (cost, warnings) = told(&manifest, &records);
+    assert_eq!(cost, None);
+    assert_eq!(
+        warnings[1],
+        "`here` charges by the hour for what its cache keeps, and how long it keeps an entry is \
+         not known: 3 requests have no bill; a run with `--lifetime SECONDS`, or `lifetime` in the \
+         targets file, says it"
+    );
+    manifest.targets[0].lifetime_ms = Some(3_600_000);
+    let (cost, warnings) = told(&manifest, &records);
+    assert_eq!(warnings, ["first"]);
+    // 17,000 tokens for an hour at a dollar a million.
+    let storage = cost.expect("a bill").0 - free.expect("a bill").0;
+    assert_eq!(Money(storage).decimal(), "0.017");
+    records[2].usage.write = None;
+    let (cost, warnings) = told(&manifest, &records);
+    assert_eq!(cost, None);
+    assert!(
+        warnings[1].contains("do not say how much they wrote there: 1 request has no bill"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn a_bill_stands_between_no_cache_and_the_best_possible_one() {
     let (manifest, (records, bounds)) = priced();
     let samples = Samples::of(&manifest, &records, &bounds);

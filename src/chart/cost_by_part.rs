@@ -37,9 +37,9 @@ pub struct CostByPart {
 pub struct Bar {
     /// Its name.
     pub configuration: String,
-    /// Plain input, read, written for the short and for the long lifetime, generated; `None` where
-    /// a scenario has no conversation with a whole bill.
-    pub parts: Option<[f64; 5]>,
+    /// Plain input, read, written for the short and for the long lifetime, generated, kept in the
+    /// cache; `None` where a scenario has no conversation with a whole bill.
+    pub parts: Option<[f64; 6]>,
     /// Lower end of the interval of their sum, where there are repeats.
     pub low: Option<f64>,
     /// Upper end of the interval of their sum, where there are repeats.
@@ -53,12 +53,13 @@ pub struct Bar {
 }
 
 /// The parts: what they are, and what is written in them.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 6] = [
     ("plain input", "plain"),
     ("read from cache", "read"),
     ("written to cache, short lifetime", "write"),
     ("written to cache, long lifetime", "write long"),
     ("output", "output"),
+    ("storage", "storage"),
 ];
 
 /// Lays the figure out.
@@ -90,6 +91,7 @@ pub(super) fn scene(figure: &CostByPart) -> Scene {
         .map(|part| Part {
             name: PARTS[*part].0.to_owned(),
             short: PARTS[*part].1.to_owned(),
+            colour: *part,
         })
         .collect();
     let rows: Vec<Row> = figure.bars.iter().map(|bar| bar.row(&used)).collect();

@@ -136,6 +136,7 @@ pub(super) fn predicted(
         target: &target,
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder,
     };
     let found =

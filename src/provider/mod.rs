@@ -13,6 +13,7 @@ mod answer;
 mod anthropic;
 mod bedrock;
 mod body;
+mod counts;
 mod decoded;
 mod failure;
 mod gemini;

@@ -4,7 +4,7 @@ use super::computed::{Computed, ComputedTable};
 use super::lean::LeanRecord;
 use super::request::{BoundRecord, RequestRecord, Stamps};
 use crate::units::{Money, Tokens};
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::io::{self, Write as _};
 
@@ -189,6 +189,15 @@ fn waits(row: &mut Row<'_>, stamps: &Stamps) {
     }
 }
 
+/// A text that no spreadsheet takes for a formula: one that begins like a formula gets an
+/// apostrophe in front.
+pub fn inert(text: &str) -> Cow<'_, str> {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        return Cow::Owned(format!("'{text}"));
+    }
+    Cow::Borrowed(text)
+}
+
 /// A row that is being written: RFC 4180, but for a bare line feed at its end.
 struct Row<'a> {
     out: &'a mut Vec<u8>,
@@ -207,8 +216,9 @@ impl<'a> Row<'a> {
         self.out
     }
 
-    /// A text, in quotes where it must be.
+    /// A text, in quotes where it must be, and [`inert`].
     fn text(&mut self, text: &str) {
+        let text = &*inert(text);
         let out = self.field();
         if text
             .bytes()

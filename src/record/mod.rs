@@ -34,7 +34,7 @@ mod write;
 pub use blocks::{Block, Blocks, Line};
 pub use calibration::{Calibration, CalibrationLevel, Ceiling};
 pub use computed::{Computed, ComputedTable, Names};
-pub use csv::{REQUEST_COLUMNS, request_head, request_row, write_requests};
+pub use csv::{REQUEST_COLUMNS, inert, request_head, request_row, write_requests};
 pub use error::WriteError;
 pub use ledger::{Fact, LedgerLine};
 pub use lines::{Dated, LineError, Lines, Versioned, VersionedLine};

@@ -330,6 +330,8 @@ fn the_table_has_an_empty_cell_for_what_is_not_known() {
     ");
 }
 
+use super::inert;
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -523,7 +525,25 @@ proptest! {
         let mut reader = ::csv::Reader::from_reader(out.as_slice());
         let row = reader.records().next().expect("a row").expect("reads");
         let at = |name| REQUEST_COLUMNS.iter().position(|column| *column == name).expect("a column");
-        prop_assert_eq!(&row[at("events")], label.as_str());
-        prop_assert_eq!(&row[at("served_by")], served.as_str());
+        prop_assert_eq!(&row[at("events")], &*inert(&label));
+        prop_assert_eq!(&row[at("served_by")], &*inert(&served));
+    }
+}
+
+#[test]
+fn no_cell_is_taken_for_a_formula() {
+    let cases = [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("a=1", "a=1"),
+        ("'quoted", "'quoted"),
+        ("", ""),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(inert(text), expected, "{text:?}");
     }
 }

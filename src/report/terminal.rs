@@ -6,6 +6,7 @@
 use super::headline::headline;
 use super::layouts::layouts;
 use super::notes::{LIMITS, notes};
+use super::scenes::Arena;
 use super::strip::{SCENARIOS, strips, text};
 use super::table::{Column, columns};
 use super::words::{count, difference, few, signed_dollars, signed_tokens, wrapped};
@@ -126,8 +127,12 @@ fn differences(results: &Results) -> Vec<String> {
         let cost = found.cost_usd.map_or_else(String::new, |cost| {
             format!("{} of cost, ", difference(Some(cost), signed_dollars))
         });
+        let at = match Arena::from(&found.candidate).label(results) {
+            label if label.is_empty() => label,
+            label => format!(" on {label}"),
+        };
         format!(
-            "{name} against {base}, a conversation: {cost}{} computed tokens, {} points of cached share \
+            "{name} against {base}{at}, a conversation: {cost}{} computed tokens, {} points of cached share \
              ({} pairs, 95 % intervals)",
             difference(found.computed, signed_tokens),
             difference(found.cached_share, |value| format!("{:+.1}", value * 100.0)),

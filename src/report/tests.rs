@@ -12,6 +12,10 @@ fn results((records, bounds): &(Vec<RequestRecord>, Vec<BoundRecord>)) -> Result
     Results::new(&manifest, &samples, Vec::new())
 }
 
+fn markdown(results: &Results) -> String {
+    markdown::markdown(results, &excerpts::Excerpts::default())
+}
+
 fn shown(results: &Results) -> String {
     terminal(results, Look::default())
 }
@@ -317,4 +321,122 @@ fn a_configuration_without_a_whole_conversation_is_not_ranked() {
         ),
         "{said}"
     );
+}
+
+#[test]
+fn markdown_says_what_to_change_and_of_which_breaks_that_is() {
+    use super::excerpts::Excerpts;
+    use super::html::Break;
+    use crate::analysis::advice::{Finding, Kept, Size, advised};
+    use crate::chat::Origin;
+    use crate::units::Tokens;
+    use std::sync::Arc;
+
+    let kept = Finding::Kept(Kept {
+        moved: vec![Origin::from("memory")],
+        before: None,
+        size: Size::Tokens(Tokens(1_765)),
+    });
+    let dev = Arc::from("dev");
+    let looked = Excerpts {
+        breaks: vec![Break::default(); 40],
+        all: 52,
+        advised: advised([(&dev, &kept)]),
+    };
+    let text = markdown::markdown(&results(&story()), &looked);
+    let (_, said) = text.split_once("## What to change\n\n").expect("a section");
+    assert!(
+        said.starts_with(
+            "In the first conversation of each configuration and scenario: the 40 most expensive of \
+             52 breaks. `explain RUN` looks into all conversations.\n\n\
+             - dev: Move \\`memory\\` behind what did not change: keeps 1,765 tokens in 1 break.\n"
+        ),
+        "{said}"
+    );
+}
+
+/// The story at three load levels, the heaviest in front.
+fn loads() -> Results {
+    let (records, bounds) = story();
+    let (mut all, mut computed) = (Vec::new(), Vec::new());
+    for load in ["sessions=16", "sessions=4", "sessions=1"] {
+        for (record, bound) in records.iter().zip(&bounds) {
+            let conversation: std::sync::Arc<str> =
+                format!("{}@{load}", record.conversation).into();
+            all.push(RequestRecord {
+                load: load.into(),
+                conversation: std::sync::Arc::clone(&conversation),
+                ..record.clone()
+            });
+            computed.push(BoundRecord {
+                conversation,
+                ..bound.clone()
+            });
+        }
+    }
+    results(&(all, computed))
+}
+
+#[test]
+fn load_levels_stand_in_the_order_of_their_numbers() {
+    let results = loads();
+    let mut levels: Vec<&str> = results
+        .totals
+        .iter()
+        .map(|total| &*total.key.load)
+        .collect();
+    levels.dedup();
+    assert_eq!(levels, ["sessions=1", "sessions=4", "sessions=16"]);
+    let mut rows: Vec<&str> = results.rows.iter().map(|row| &*row.cell.load).collect();
+    rows.dedup();
+    assert_eq!(rows, levels);
+    let mut csv = Vec::new();
+    summary_csv(&mut csv, &results).expect("writes");
+    let text = String::from_utf8(csv).expect("text");
+    let place = |level: &str| text.find(&format!(",{level},")).expect("a row");
+    assert!(place("sessions=4") < place("sessions=16"), "{text}");
+}
+
+#[test]
+fn every_number_says_where_it_was_measured() {
+    let results = loads();
+    let text = markdown(&results);
+    for line in [
+        "| configuration | against | load | pairs |",
+        "| configuration | load | source | cause |",
+        "## quickstart on here, sessions=4: % of prompt tokens",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let heads: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("## "))
+        .collect();
+    let distinct: std::collections::BTreeSet<_> = heads.iter().collect();
+    assert_eq!(heads.len(), distinct.len(), "{heads:?}");
+    let text = shown(&results)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    for words in [
+        "dev on sessions=4, a conversation",
+        "quickstart on here, sessions=16: %",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let one = markdown(&self::results(&story()));
+    assert!(one.contains("| configuration | against | pairs |"), "{one}");
+}
+
+#[test]
+fn a_name_in_a_table_for_other_programs_is_no_formula() {
+    let (mut records, bounds) = story();
+    for record in &mut records {
+        record.group = "=cmd|' /C calc'!A0".into();
+    }
+    let mut csv = Vec::new();
+    summary_csv(&mut csv, &results(&(records, bounds))).expect("writes");
+    let text = String::from_utf8(csv).expect("text");
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    assert!(rows.iter().all(|row| row.starts_with("'=cmd|")), "{text}");
 }

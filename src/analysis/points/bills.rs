@@ -32,18 +32,23 @@ impl AddAssign<(Buckets, Money)> for Bill {
 pub struct Bills {
     /// Those that are whole, in the order of the conversations' names, with their scenarios.
     whole: Vec<(Arc<str>, Bill)>,
+    /// Requests of those that are whole.
+    pub requests: u64,
     /// Conversations begun and whole, by scenario.
     scenarios: BTreeMap<Arc<str>, (u64, u64)>,
 }
 
 impl Bills {
-    /// Adds a conversation; `None`: it has no bill of its whole length.
-    pub(super) fn add(&mut self, scenario: &Arc<str>, bill: Option<Bill>) {
+    /// Adds a conversation with its requests and its bill; `None`: it has none of its whole
+    /// length.
+    pub(super) fn add(&mut self, scenario: &Arc<str>, bill: Option<(Bill, u64)>) {
         let (begun, whole) = self.scenarios.entry(Arc::clone(scenario)).or_default();
         *begun += 1;
         *whole += u64::from(bill.is_some());
-        self.whole
-            .extend(bill.map(|bill| (Arc::clone(scenario), bill)));
+        if let Some((bill, requests)) = bill {
+            self.whole.push((Arc::clone(scenario), bill));
+            self.requests += requests;
+        }
     }
 
     /// Conversations that have one.
@@ -83,13 +88,17 @@ impl Bills {
     }
 
     /// The mean of the parts, in dollars a conversation: plain, read, written for the short and
-    /// for the long lifetime, generated. `None` where a scenario has no bill.
-    pub fn mean_parts(&self) -> Option<[f64; 5]> {
-        let mut parts = [0.0; 5];
-        for (at, part) in parts.iter_mut().enumerate() {
-            *part = self.mean(|bill| bill.parts.each()[at])?;
-        }
-        Some(parts)
+    /// for the long lifetime, generated, kept in the cache. `None` where a scenario has no bill.
+    pub fn mean_parts(&self) -> Option<[f64; 6]> {
+        let part = |of: fn(&Buckets) -> Money| self.mean(|bill| of(&bill.parts));
+        Some([
+            part(|parts| parts.each()[0])?,
+            part(|parts| parts.each()[1])?,
+            part(|parts| parts.each()[2])?,
+            part(|parts| parts.each()[3])?,
+            part(|parts| parts.each()[4])?,
+            part(|parts| parts.storage)?,
+        ])
     }
 
     /// The mean of what they would have cost without a cache, in dollars a conversation.

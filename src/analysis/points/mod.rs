@@ -16,6 +16,7 @@ pub use bills::{Bill, Bills};
 pub use thinned::Thinned;
 pub use times::quantile_with_endless;
 
+use super::across::{Across, across};
 use super::cost::{buckets, uncached_at};
 use super::samples::Sample;
 use super::stats::LineSums;
@@ -77,6 +78,7 @@ struct Conversation {
 pub struct Points {
     priced: HashSet<Arc<str>>,
     sets: HashMap<TotalKey, PointSet>,
+    across: Vec<Across>,
 }
 
 impl Points {
@@ -101,6 +103,7 @@ impl Points {
         let sets = places.into_iter();
         Self {
             priced: samples.priced_targets().cloned().collect(),
+            across: across(samples),
             sets: sets
                 .filter_map(|(key, place)| Some((key, cells[place].take()?)))
                 .collect(),
@@ -110,6 +113,11 @@ impl Points {
     /// The points of a configuration at a target, a model and a load level.
     pub fn get(&self, key: &TotalKey) -> Option<&PointSet> {
         self.sets.get(key)
+    }
+
+    /// Configurations that ran on several targets or models, over what these have in common.
+    pub fn across(&self) -> &[Across] {
+        &self.across
     }
 
     /// Requests of the longest conversation of each scenario.
@@ -134,7 +142,8 @@ impl Points {
         for conversation in self.get(key)?.by_name() {
             let most = longest.get(&*conversation.scenario).copied();
             let whole = conversation.billed >= most.unwrap_or(0).max(1);
-            bills.add(&conversation.scenario, whole.then_some(conversation.bill));
+            let bill = (conversation.bill, u64::from(conversation.billed));
+            bills.add(&conversation.scenario, whole.then_some(bill));
         }
         Some(bills)
     }

@@ -19,15 +19,25 @@ pub(super) fn pictures(results: &Results, points: &Points) -> Vec<(String, Pictu
             .map(|total| bar(total, results, points))
             .collect();
         let bars = bars.filter(|bars| bars.iter().any(|bar| bar.parts.is_some()))?;
-        Some((place.label.clone(), picture(&place, results, bars)))
+        let bills = place
+            .totals
+            .iter()
+            .filter_map(|total| points.bills(&total.key));
+        let requests = bills.map(|bills| bills.requests).sum();
+        let picture = picture(&place, results, bars, requests);
+        Some((place.label.clone(), picture))
     });
     drawn.collect()
 }
 
-fn picture(place: &Place<'_>, results: &Results, bars: Vec<Bar>) -> Picture {
+/// `requests` are those of the conversations that have a whole bill.
+fn picture(place: &Place<'_>, results: &Results, bars: Vec<Bar>, requests: u64) -> Picture {
     let target = place.target(results);
     let prices = target.and_then(|target| target.price_source.as_deref());
     let mut note = place.note(results);
+    // What has no whole bill is in no bar.
+    note.requests = requests;
+    note.without_count = 0;
     note.conversations = bars.iter().map(|bar| bar.conversations).sum();
     Picture {
         figure: Figure::CostByPart(CostByPart {
