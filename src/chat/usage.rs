@@ -135,6 +135,10 @@ mod tests {
         }
         let mut nothing = Usage::default();
         nothing.hold_to(Bytes(0), 0);
-        assert_eq!(nothing, Usage::default(), "what was not said cannot be wrong");
+        assert_eq!(
+            nothing,
+            Usage::default(),
+            "what was not said cannot be wrong"
+        );
     }
 }

@@ -95,7 +95,9 @@ fn judge(mut usage: Usage, impossible: bool, raw: &Value) -> Option<Usage> {
     let parts = usage.read.unwrap_or_default() + usage.written().unwrap_or_default();
     // Of no tokens at all no answer can be made.
     let total = usage.total.filter(|total| total.0 > 0);
-    let wrong = usage.total.is_some_and(|_| total.is_none_or(|total| parts > total));
+    let wrong = usage
+        .total
+        .is_some_and(|_| total.is_none_or(|total| parts > total));
     usage.origin = match usage.read {
         _ if impossible || wrong => UsageOrigin::Contradictory,
         Some(_) => UsageOrigin::Reported,

@@ -9,6 +9,7 @@ mod after;
 mod breakpoints;
 mod faults;
 mod folder;
+mod gateways;
 mod input;
 mod interrupt;
 mod naive;

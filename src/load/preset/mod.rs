@@ -57,6 +57,8 @@ pub struct Preset {
     pub headers: &'static [(&'static str, &'static str)],
     /// Body fields, as JSON; null takes the dialect's own field out.
     pub body: &'static [(&'static str, &'static str)],
+    /// Further dialects whose bodies get these fields.
+    pub body_in: &'static [&'static str],
     /// Field that bounds the output in chat bodies.
     pub limit_field: &'static str,
     /// Whether it separates caches by `cache_salt`.
@@ -99,6 +101,7 @@ impl Preset {
         affinity_on: &[],
         headers: &[],
         body: &[],
+        body_in: &[],
         limit_field: "max_tokens",
         salted: false,
         tools_first: false,
@@ -112,6 +115,12 @@ impl Preset {
         source: "",
         as_of: "",
     };
+
+    /// The body fields that requests in `dialect` need.
+    pub fn body_of(&self, dialect: &str) -> &'static [(&'static str, &'static str)] {
+        let meant = self.dialect == dialect || self.body_in.contains(&dialect);
+        if meant { self.body } else { &[] }
+    }
 
     /// What keeps a conversation on one server in `dialect`.
     pub fn affinity_in(&self, dialect: &str) -> Option<Affinity<&'static str>> {
@@ -193,6 +202,9 @@ mod tests {
                     serde_json::from_str::<Value>(json).is_ok(),
                     "{name}: {field}"
                 );
+            }
+            for dialect in preset.body_in {
+                assert!(provider::find(dialect).is_some(), "{name}: {dialect}");
             }
             for (dialect, why) in preset.unreliable {
                 assert!(
