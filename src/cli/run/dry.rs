@@ -540,9 +540,10 @@ fn assumptions(rows: &[Row], planned: &Planned) -> String {
         "conversation" => "",
         _ => " Conversations share a cache here, so it may be more.",
     };
-    let unknown = match rows.iter().any(|row| row.estimate.achievable.is_none()) {
-        true => " Not known (?) where the cache model is not: name it with --cache-model.",
-        false => "",
+    let unknown = if rows.iter().any(|row| row.estimate.achievable.is_none()) {
+        " Not known (?) where the cache model is not: name it with --cache-model."
+    } else {
+        ""
     };
     format!(
         "Achievable: what a cache of the target's model can return to conversations that begin \

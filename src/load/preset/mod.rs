@@ -218,6 +218,25 @@ mod tests {
     }
 
     #[test]
+    fn fields_go_into_the_dialects_that_they_are_meant_for() {
+        for (name, dialect, expected) in [
+            ("litellm", "openai-chat", true),
+            ("litellm", "anthropic", true),
+            ("litellm", "openai-responses", true),
+            // Handed on as it is: the provider behind it would refuse it.
+            ("litellm", "bedrock", false),
+            ("openrouter", "openai-chat", true),
+            ("openrouter", "anthropic", false),
+        ] {
+            let preset = find(name).expect("a preset");
+            let fields = preset.body_of(dialect);
+            assert_eq!(!fields.is_empty(), expected, "{name} on {dialect}");
+        }
+        let fields = find("litellm").expect("a preset").body_of("anthropic");
+        assert_eq!(fields, [("cache", r#"{"no-cache":true,"no-store":true}"#)]);
+    }
+
+    #[test]
     fn routes_that_are_known_to_lie_are_marked() {
         let unreliable = |name: &str, dialect: &str| {
             find(name)
