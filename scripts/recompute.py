@@ -80,7 +80,12 @@ def has(row, flag):
 
 def set_apart(row):
     """Whether the count says nothing of the layout."""
-    return has(row, "beyond_lifetime") or has(row, "contaminated")
+    return has(row, "beyond_lifetime") or has(row, "contaminated") or of_gateway(row)
+
+
+def of_gateway(row):
+    """Whether a gateway did not simply pass the answer on."""
+    return any(has(row, flag) for flag in ("answer_cache", "gateway_retried", "gateway_fallback"))
 
 
 def reported(row):
@@ -96,7 +101,7 @@ def figures(rows):
     """All figures of some rows of requests.csv, under their names in the report."""
     answered = [row for row in rows if row["outcome"] == "ok"]
     counted = [row for row in answered if is_counted(row)]
-    apart = [row for row in answered if reported(row) and set_apart(row)]
+    apart = [row for row in answered if set_apart(row) and (reported(row) or of_gateway(row))]
     first_tries = sum(row["attempt"] == "1" for row in rows)
     requests = max(first_tries, len(answered))
     broken = [row for row in answered if row["break_origin"]]
@@ -110,11 +115,14 @@ def figures(rows):
         "breaks": len(broken),
         "lost_tokens": all_or_none(whole(row["lost_tokens"]) for row in broken),
     }
-    found |= latencies(answered, requests - len(answered))
-    late = [row for row in apart if has(row, "beyond_lifetime")]
-    for name, some in (("beyond", late), ("contaminated", [row for row in apart if row not in late])):
-        tokens = sum(int(row["total_tokens"]) for row in some)
-        read = sum(int(row["read_tokens"]) for row in some)
+    found |= latencies([row for row in answered if not of_gateway(row)], requests - len(answered))
+    gateway = [row for row in apart if of_gateway(row)]
+    late = [row for row in apart if has(row, "beyond_lifetime") and row not in gateway]
+    rest = [row for row in apart if row not in late and row not in gateway]
+    for name, some in (("beyond", late), ("contaminated", rest), ("gateway", gateway)):
+        said = [row for row in some if reported(row)]
+        tokens = sum(int(row["total_tokens"]) for row in said)
+        read = sum(int(row["read_tokens"]) for row in said)
         found |= {f"{name}_requests": len(some) or None, f"{name}_total": tokens if some else None,
                   f"{name}_read": read if some else None, f"{name}_share": ratio(read, tokens)}
     BEGUN.clear()
@@ -287,7 +295,7 @@ def costs(answered, counted):
     names = ("plain", "read", "write", "write_long", "output", "storage", "premium")
     bills = [bill_of(row) for row in counted]
     missing = [row for row in answered if not is_counted(row)]
-    ranges = [(cost(row), cost(row)) for row in counted] + [range_of(row) for row in missing if not reported(row)]
+    ranges = [(cost(row), cost(row)) for row in counted] + [missing_range(row) for row in missing]
     whole_sum = all_or_none(map(cost, counted)) if counted else None
     each = per_conversation(counted, cost) if counted else None
     found = {
@@ -306,6 +314,16 @@ def costs(answered, counted):
         known = counted and None not in bills
         found[f"{name}_usd"] = usd(sum(one[name] for one in bills)) if known else None
     return found
+
+
+def missing_range(row):
+    """Between what the bill of an answer lies that is in no other cost."""
+    if of_gateway(row) or row["usage_origin"] == "contradictory":
+        return None, None
+    if reported(row):
+        own = int(Decimal(row["cost_usd"]) * 10**12) if row["cost_usd"] else None
+        return own, own
+    return range_of(row)
 
 
 def break_even(counted, cost, uncached):
@@ -657,7 +675,8 @@ def read_rows(folder):
         previous = 0
         for row in sorted(found, key=lambda row: [int(row[name]) for name in ("turn", "request", "attempt")]):
             row["previous"] = previous
-            if row["outcome"] == "ok" and row["total_tokens"]:
+            believed = row["usage_origin"] != "contradictory" and not of_gateway(row)
+            if row["outcome"] == "ok" and row["total_tokens"] and believed:
                 previous = int(row["total_tokens"])
     LONGEST.clear()
     for (scenario, _), found in by([row for row in rows if row["attempt"] == "1"],

@@ -214,11 +214,11 @@ fn a_dry_run_says_what_to_expect_and_sends_nothing() {
         .success();
     insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stdout), @r#"
      SCENARIO  CONFIGURATION  TARGET                 LOAD        CONVERSATIONS  REQUESTS  PROMPT TOKENS  ACHIEVABLE
-     chat      dev            http://127.0.0.1:1/v1  sessions=1              3         6          1,182      32.5 %
-     chat      dev            http://127.0.0.1:1/v1  sessions=4              3         6          1,182      32.5 %
+     chat      dev            http://127.0.0.1:1/v1  sessions=1              3         6          1,182           ?
+     chat      dev            http://127.0.0.1:1/v1  sessions=4              3         6          1,182           ?
 
     Nothing was sent. 2 cells, 12 requests, 2,364 prompt tokens, at most 192 output tokens.
-    Achievable: what a cache of the target's model (blocks:16 where it is not stated) can return to conversations that begin cold, one at a time.
+    Achievable: what a cache of the target's model can return to conversations that begin cold, one at a time. Not known (?) where the cache model is not: name it with --cache-model.
     Time: not known: the target's speed is not. Cost: at most 0.00001 USD, where the run ends.
     "#);
     insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @"warning: the run may cost up to 0.00783 USD with nothing read from a cache, and ends before it has cost more than 0.00001");

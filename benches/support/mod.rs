@@ -149,5 +149,6 @@ pub(crate) fn record(pending: &Pending, body: &Body, at: u64) -> RequestRecord {
         output_ids: None,
         finish: Some("stop".to_owned()),
         served_by: None,
+        headers: std::collections::BTreeMap::new(),
     }
 }

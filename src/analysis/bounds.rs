@@ -18,7 +18,7 @@ use super::cost::{Moment, buckets};
 use super::flags;
 use super::render::{Encoded, Renderer};
 use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
-use crate::record::request::RECORD_VERSION;
+use crate::record::request::{ANSWER_CACHE, RECORD_VERSION};
 use crate::record::{
     BoundRecord, Break, EventLabel, Outcome, RequestRecord, SpanStore, TargetFacts,
 };
@@ -200,7 +200,9 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>, reported: bool) -> BoundRe
             encoder
         },
         broke: None,
-        cost: price.and_then(|price| Some(buckets(price, &record.usage, moment)?.sum())),
+        cost: price
+            .filter(|_| !record.is_of_gateway())
+            .and_then(|price| Some(buckets(price, &record.usage, moment)?.sum())),
         flags: Vec::new(),
     }
 }
@@ -208,9 +210,11 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>, reported: bool) -> BoundRe
 /// Whether a request can have left something in the cache: it may have reached
 /// the engine, whatever became of its answer. A bound is an upper one.
 ///
-/// A server that refuses for want of room, with 503 or 529, has not begun.
+/// A server that refuses for want of room, with 503 or 529, has not begun; and what a
+/// gateway answered from its own cache has not been sent on.
 pub fn may_be_held(record: &RequestRecord) -> bool {
     record.stamps.sent_us.is_some()
+        && !record.flags.iter().any(|flag| &**flag == ANSWER_CACHE)
         && match record.outcome {
             Outcome::Http5xx => {
                 let refused = matches!(record.status, Some(503 | 529));

@@ -4,6 +4,7 @@ use super::levels::LevelPlace;
 use super::samples::{Cell, Sample};
 use super::stats::quantile;
 use crate::chat::UsageOrigin;
+use crate::record::request::{ANSWER_CACHE, GATEWAY_FALLBACK, GATEWAY_RETRIED, LONG_WAIT};
 use crate::record::{IDLE_CUT, Outcome, has_schedule, is_late};
 use crate::units::{Micros, Tokens};
 use schemars::JsonSchema;
@@ -39,6 +40,15 @@ pub struct Evidence {
     /// Conversations that did not begin on the cache that they were to begin on; they
     /// are left out of all shares.
     pub contaminated: u64,
+    /// Answered by a gateway from its own cache of whole answers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub answer_cache: u64,
+    /// Answered behind a gateway's own retries.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub gateway_retried: u64,
+    /// Answered behind a gateway's own fallbacks.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub gateway_fallback: u64,
     /// Counts above their bound.
     pub above_bound: u64,
     /// Counts that are no multiple of the cache's step.
@@ -57,6 +67,9 @@ pub struct Evidence {
     pub idle_cut: u64,
     /// Attempts behind the first.
     pub retried: u64,
+    /// Not sent again, since the server asked for a longer wait than is waited for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub long_wait: u64,
     /// Sent more than [`LATE_ABOVE`] after their due time.
     pub late: u64,
     /// Cells whose client was too late for their times to be believed.
@@ -114,6 +127,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         found.retried += u64::from(sample.place.2 > 1);
         found.late += u64::from(sample.late > LATE_ABOVE);
         found.after_failure += u64::from(sample.has("after_failure"));
+        found.long_wait += u64::from(sample.has(LONG_WAIT));
         found.idle_cut += u64::from(sample.has(IDLE_CUT));
         if sample.outcome != Outcome::Ok {
             continue;
@@ -137,6 +151,9 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         }
         found.without_bound += u64::from(sample.counted().is_some() && sample.bound.is_none());
         found.contaminated += u64::from(sample.has("contaminated") && sample.is_first());
+        found.answer_cache += u64::from(sample.has(ANSWER_CACHE));
+        found.gateway_retried += u64::from(sample.has(GATEWAY_RETRIED));
+        found.gateway_fallback += u64::from(sample.has(GATEWAY_FALLBACK));
         found.above_bound += u64::from(sample.has("above_bound"));
         found.off_step += u64::from(sample.has("off_step"));
         found.evicted += u64::from(sample.has("evicted"));

@@ -25,8 +25,8 @@ pub struct Figures {
     /// Of the answered ones, without a count that can be used.
     pub without_count: u64,
     /// Of the answered ones, with a count that says nothing of the layout: sent
-    /// after a wait that only the scenario's clock took, or on a cache that
-    /// somebody else had filled.
+    /// after a wait that only the scenario's clock took, on a cache that somebody
+    /// else had filled, or answered by a gateway that did not simply pass them on.
     pub set_apart: u64,
     /// Requests that shares are computed from.
     pub counted: u64,
@@ -79,6 +79,11 @@ pub struct Figures {
     pub beyond_lifetime: Apart,
     /// Requests on a cache that somebody else had filled; in no share.
     pub contaminated: Apart,
+    /// Requests that a gateway answered from its own cache of answers, or behind its
+    /// own retries or fallbacks, whatever count they have; in no share, no cost and no
+    /// latency.
+    #[serde(skip_serializing_if = "Apart::is_empty")]
+    pub gateway: Apart,
     /// Time to first token.
     pub ttft: Latency,
     /// Time per generated token behind the first: from the first text to the end
@@ -129,6 +134,19 @@ pub struct Apart {
     /// Their prompt tokens, and of these those read from a cache that should not
     /// have held them.
     pub tokens: Share,
+}
+
+impl Apart {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.requests == 0
+    }
+
+    /// Takes one more, with its prompt tokens and what was read of them.
+    pub(super) fn add(&mut self, (whole, part): (Tokens, Tokens)) {
+        self.requests += 1;
+        self.tokens = self.tokens + Share { part, whole };
+    }
 }
 
 /// Costs beyond the sum. Amounts per conversation are means as

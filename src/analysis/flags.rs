@@ -73,10 +73,12 @@ pub(super) struct Known<'a> {
     pub(super) before: Option<Tokens>,
 }
 
-/// The count of an answered request that the server reported.
+/// The count of an answered request that the server reported, and no gateway in its
+/// place.
 pub(super) fn read(record: &RequestRecord) -> Option<Tokens> {
     let counted = record.outcome == Outcome::Ok && record.usage.origin == UsageOrigin::Reported;
-    record.usage.read.filter(|_| counted)
+    let read = record.usage.read.filter(|_| counted)?;
+    (!record.is_of_gateway()).then_some(read)
 }
 
 /// What was found of a conversation's first request holds for all of it: its later

@@ -9,7 +9,7 @@ use crate::chat::{Usage, UsageOrigin};
 use crate::record::lean::{LeanRecord, Name, Shortened};
 use crate::record::{
     BoundRecord, Break, Computed, ComputedTable, LineError, Manifest, Names, Outcome, Price,
-    ReadError, RequestRecord, Run, files,
+    ReadError, RequestRecord, Run, files, is_of_gateway,
 };
 use crate::units::{Micros, Money, Tokens};
 use schemars::JsonSchema;
@@ -100,13 +100,14 @@ pub struct Sample {
     pub eligible: Option<Tokens>,
     /// What of it the cache model can return.
     pub bound: Option<Tokens>,
-    /// What it cost.
+    /// What it cost; `None` also where only a gateway knows.
     pub cost: Option<Money>,
     /// Where the prefix broke.
     pub broke: Option<Box<Break>>,
     /// When it was sent, from the run's start.
     pub sent: Option<Micros>,
-    /// Time to first token: from sent to the first text, reasoning or tool delta.
+    /// Time to first token: from sent to the first text, reasoning or tool delta. As the
+    /// next, `None` where a gateway did not simply pass the answer on.
     pub ttft: Option<Micros>,
     /// From sent to the end of the answer.
     pub took: Option<Micros>,
@@ -143,9 +144,16 @@ impl Sample {
     }
 
     /// Whether its count says nothing of its layout: after a wait that only the
-    /// scenario's clock took, or on a cache that somebody else had filled.
+    /// scenario's clock took, on a cache that somebody else had filled, or where a
+    /// gateway did not simply pass the answer on.
     pub fn is_set_apart(&self) -> bool {
-        !self.flags.is_empty() && (self.has("beyond_lifetime") || self.has("contaminated"))
+        !self.flags.is_empty()
+            && (self.has("beyond_lifetime") || self.has("contaminated") || self.is_of_gateway())
+    }
+
+    /// Whether a gateway did not simply pass its answer on.
+    pub fn is_of_gateway(&self) -> bool {
+        self.flags.iter().any(|flag| is_of_gateway(flag))
     }
 
     /// Whether it is the first request of its conversation.
@@ -273,6 +281,7 @@ impl<'a> Maker<'a> {
             let passed = stamp?.0.checked_sub(stamps.sent_us?.0);
             passed.map(Micros)
         };
+        let of_gateway = record.flags.iter().any(|flag| is_of_gateway(flag));
         let mut sample = Sample {
             conversation: self.names.rare(&record.conversation),
             repeat: record.repeat,
@@ -290,8 +299,8 @@ impl<'a> Maker<'a> {
             price: price.map(Arc::clone),
             broke: computed.and_then(|computed| computed.broke.clone()),
             sent: stamps.sent_us,
-            ttft: since_sent(stamps.first_text_us),
-            took: since_sent(stamps.done_us),
+            ttft: since_sent(stamps.first_text_us).filter(|_| !of_gateway),
+            took: since_sent(stamps.done_us).filter(|_| !of_gateway),
             late: stamps.lateness().unwrap_or_default(),
             own_late: stamps.ready_us.and_then(|_| stamps.lateness()),
             flags: self.flags(record, computed),
@@ -306,6 +315,7 @@ impl<'a> Maker<'a> {
         };
         // By the target's price; where that has none, what was billed in the run.
         sample.cost = match sample.priced() {
+            _ if of_gateway => None,
             Some((price, moment)) => {
                 buckets(price, &sample.usage(), moment).map(|buckets| buckets.sum())
             }
@@ -480,7 +490,10 @@ impl Samples {
                 last = (sample.conversation_index, 0);
             }
             sample.previous = last.1;
-            if let Some(total) = sample.total.filter(|_| sample.outcome == Outcome::Ok) {
+            let believed = sample.outcome == Outcome::Ok
+                && sample.origin != UsageOrigin::Contradictory
+                && !sample.is_of_gateway();
+            if let Some(total) = sample.total.filter(|_| believed) {
                 last.1 = u32::try_from(total.0).unwrap_or(u32::MAX);
             }
         }

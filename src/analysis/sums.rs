@@ -5,6 +5,7 @@ use super::figures::{Apart, Costs, Figures, Longest, Reuse, Writes};
 use super::latency::latency;
 use super::samples::Sample;
 use super::stats::{Ratio, ratio_interval};
+use crate::chat::UsageOrigin;
 use crate::record::Outcome;
 use crate::units::{Money, Share, Tokens};
 use std::collections::{BTreeMap, HashMap};
@@ -29,6 +30,7 @@ pub(super) struct Sums {
     lost: Known<Tokens>,
     beyond_lifetime: Apart,
     contaminated: Apart,
+    gateway: Apart,
     money: Bills,
     range: Known<(Money, Money)>,
     conversations: HashMap<u32, Conversation>,
@@ -160,15 +162,21 @@ impl Sums {
                 self.range.add(bills.cost.map(|cost| (cost, cost)));
                 self.count(sample, total, read, &bills);
             }
-            (None, Some((whole, part))) => {
+            // What that cost, only the gateway knows.
+            (None, counts) if sample.is_of_gateway() => {
+                self.gateway.add(counts.unwrap_or_default());
+                self.range.add(None);
+            }
+            (None, Some(counts)) => {
                 let apart = if sample.has("beyond_lifetime") {
                     &mut self.beyond_lifetime
                 } else {
                     &mut self.contaminated
                 };
-                apart.requests += 1;
-                apart.tokens = apart.tokens + Share { part, whole };
+                apart.add(counts);
+                self.range.add(sample.cost.map(|cost| (cost, cost)));
             }
+            (None, None) if sample.origin == UsageOrigin::Contradictory => self.range.add(None),
             (None, None) => self.range.add(sample.priced().and_then(|(price, moment)| {
                 bill_range(price, &sample.usage(), sample.bound, moment)
             })),
@@ -217,7 +225,8 @@ impl Sums {
     pub(super) fn figures(mut self, seed: u64, longest: &Longest) -> Figures {
         let requests = self.first_attempts.max(self.answered);
         let failed = requests - self.answered;
-        let apart = self.beyond_lifetime.requests + self.contaminated.requests;
+        let apart = [self.beyond_lifetime, self.contaminated, self.gateway];
+        let apart = apart.map(|apart| apart.requests).iter().sum();
         let base = Figures {
             requests,
             failed,
@@ -230,6 +239,7 @@ impl Sums {
             lost: self.lost.0,
             beyond_lifetime: self.beyond_lifetime,
             contaminated: self.contaminated,
+            gateway: self.gateway,
             costs: self.costs(longest),
             ..self
                 .times

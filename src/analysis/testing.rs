@@ -97,6 +97,7 @@ pub(crate) fn blank(configuration: &str, turn: u32) -> RequestRecord {
         output_ids: None,
         finish: Some("stop".to_owned()),
         served_by: None,
+        headers: std::collections::BTreeMap::new(),
     }
 }
 

@@ -531,6 +531,43 @@ fn a_contaminated_conversation_is_ranked_by_nothing() {
 }
 
 #[test]
+fn what_a_gateway_did_not_simply_pass_on_is_in_no_share_no_cost_and_no_latency() {
+    for flag in ["answer_cache", "gateway_retried", "gateway_fallback"] {
+        let results = flagged(flag, 3);
+        let dev = row(&results, "dev");
+        let counts = (dev.counted, dev.set_apart, dev.without_count);
+        assert_eq!(counts, (5, 1, 0), "{flag}");
+        assert_eq!(dev.total, Some(Tokens(12_100 - 3_700)), "{flag}");
+        assert_eq!(dev.gateway.requests, 1, "{flag}");
+        assert_eq!(dev.gateway.tokens.whole, Tokens(3_700), "{flag}");
+        let found = &results.evidence;
+        let told = found.answer_cache + found.gateway_retried + found.gateway_fallback;
+        assert_eq!((told, found.is_clean()), (1, false), "{flag}");
+    }
+}
+
+#[test]
+fn an_answer_of_a_gateway_has_neither_time_nor_price_and_no_cache_holds_it() {
+    let (mut records, bounds) = story();
+    let priced = |records: &[RequestRecord]| {
+        let samples = Samples::of(&manifest(), records, &bounds);
+        let first = &samples.list()[0];
+        (first.ttft.is_some(), first.took.is_some())
+    };
+    assert_eq!(priced(&records), (true, true));
+    assert!(bounds::may_be_held(&records[0]));
+    records[0].flags.push(Arc::from("answer_cache"));
+    assert_eq!(priced(&records), (false, false));
+    assert!(!bounds::may_be_held(&records[0]));
+    records[0].flags = vec![Arc::from("gateway_fallback")];
+    assert_eq!(priced(&records), (false, false));
+    assert!(
+        bounds::may_be_held(&records[0]),
+        "another server may hold it"
+    );
+}
+
+#[test]
 fn reads_are_told_by_where_they_had_come_from() {
     let run: Run = [
         counted("dev", 1, 1, (1_000, 100, 100)),

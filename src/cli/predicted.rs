@@ -198,5 +198,6 @@ fn record(
         output_ids: None,
         finish: None,
         served_by: None,
+        headers: std::collections::BTreeMap::new(),
     }
 }

@@ -231,6 +231,7 @@ mod tests {
         ];
         for (status, body, expected) in cases {
             let reply = Reply {
+                headers: Vec::new(),
                 status,
                 body: body.as_bytes().to_vec(),
             };

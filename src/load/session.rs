@@ -14,11 +14,13 @@ use super::writer::ToWriter;
 use crate::chat::{CacheAsked, PlacedMessage, Prompt, Text, Usage, UsageOrigin};
 use crate::context::ContextError;
 use crate::conversation::{Conversation, Next, Pending, Reply};
-use crate::provider::{Body, RequestParams, finish_word};
-use crate::record::request::RECORD_VERSION;
+use crate::provider::{Body, RequestParams, finish_word, gateway};
+use crate::record::request::{LONG_WAIT, RECORD_VERSION};
 use crate::record::{IDLE_CUT, Outcome, RecordedMessage, RequestRecord, Stamps};
+use crate::scenario::duration::shown;
 use crate::transport::{Client, Exchange, Outgoing};
 use crate::units::{Bytes, Micros, Tokens};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -74,7 +76,7 @@ impl Notes {
             self.idle = self.idle.max(Micros(sent.0.saturating_sub(before.0)));
         }
         self.done = stamps.done_us.or(self.done);
-        let counted = record.usage.origin == UsageOrigin::Reported;
+        let counted = record.usage.origin == UsageOrigin::Reported && !record.is_of_gateway();
         if record.turn == 1 && record.request == 1 && counted {
             self.first_read = record.usage.read;
         }
@@ -88,6 +90,17 @@ struct Sent {
     cache: CacheAsked,
     params: RequestParams,
     bytes: Bytes,
+}
+
+/// Whether a request is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Retry {
+    /// After this wait.
+    After(Duration),
+    /// Not, since the server wants a longer wait than is waited.
+    TooLong(Duration),
+    /// Not.
+    No,
 }
 
 /// How a request ended, after its retries.
@@ -194,12 +207,25 @@ impl Session {
             let pass = self.admitted(pending, slot.take()).await?;
             let limited = pass.limited.map(Micros::from);
             let (sent, body) = self.written(pending).await;
-            let (exchange, ready) = self.send(&sent, body, &pending.prompt, due).await;
+            let (mut exchange, ready) = self.send(&sent, body, &pending.prompt, due).await;
             let mut measured = self.measure(pending, &sent, &exchange, attempt);
             let stamps = &mut measured.record.stamps;
             (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
             let asked = self.settled(pass, &exchange, &measured.record);
-            let retry = self.retry_after(&exchange, attempt, asked);
+            let retry = match self.retry_after(&exchange, attempt, asked) {
+                Retry::After(wait) => Some(wait),
+                Retry::No => None,
+                Retry::TooLong(wait) => {
+                    let told = self.too_long(wait, exchange.error.as_deref());
+                    if self.setup.gate.is_first_long_wait() {
+                        tracing::warn!("{}: {told}", self.target().name);
+                    }
+                    measured.record.error = Some(told.clone());
+                    exchange.error = Some(told);
+                    measured.record.flags.push(Arc::from(LONG_WAIT));
+                    None
+                }
+            };
             let flags = &mut measured.record.flags;
             flags.extend(inherited.iter().cloned());
             if attempt > 1 {
@@ -292,27 +318,35 @@ impl Session {
     ///
     /// Only failures before the first byte of an answer are tried again: 429,
     /// 502, 503, 529, connections that did not come about, and connections that
-    /// broke before anything came back. A server's own `Retry-After` goes before
-    /// the doubling wait; one that is longer than the limit is not waited for.
-    fn retry_after(
-        &self,
-        exchange: &Exchange,
-        attempt: u32,
-        asked: Option<Duration>,
-    ) -> Option<Duration> {
+    /// broke before anything of an answer came back. A server's own `Retry-After` goes
+    /// before the doubling wait; one that is longer than the limit is not waited for.
+    fn retry_after(&self, exchange: &Exchange, attempt: u32, asked: Option<Duration>) -> Retry {
         let passing = match exchange.outcome {
             Outcome::Http429 | Outcome::Connect => true,
-            // A pooled connection that the server had closed meanwhile.
-            Outcome::Reset => exchange.status.is_none(),
+            Outcome::Reset | Outcome::Cut => exchange.broke_before_answer(),
             Outcome::Http5xx => matches!(exchange.status, Some(502 | 503 | 529)),
             _ => false,
         };
         if !passing || attempt > self.setup.limits.retries || self.stop.is_cancelled() {
-            return None;
+            return Retry::No;
         }
         let doubling = Duration::from_millis(250) * 2_u32.saturating_pow(attempt - 1);
-        let wait = asked.unwrap_or(doubling);
-        (wait <= self.setup.limits.longest_wait).then_some(wait)
+        let longest = self.setup.limits.longest_wait;
+        match asked {
+            Some(wait) if wait > longest => Retry::TooLong(wait),
+            None if doubling > longest => Retry::No,
+            wait => Retry::After(wait.unwrap_or(doubling)),
+        }
+    }
+
+    /// What is said of a wait that is too long.
+    fn too_long(&self, wait: Duration, error: Option<&str>) -> String {
+        let (wait, longest) = (shown(wait), shown(self.setup.limits.longest_wait));
+        format!(
+            "{}; the server asks to be left alone for {wait}, which is longer than the longest \
+             wait ({longest}): not tried again, and nothing is sent to it for {longest}",
+            error.unwrap_or("refused")
+        )
     }
 
     fn measure(
@@ -326,12 +360,17 @@ impl Session {
         let mut texts = texts_of(&sent.messages);
         texts.extend(output.clone());
         let mut usage = exchange.answer.counted().unwrap_or_default();
+        usage.hold_to(sent.bytes, sent.params.max_tokens);
         let zero = self.target().weigh(&mut usage);
         let zero = zero.then(|| Arc::from("absent_means_zero"));
+        let signs = gateway::signs(|name| exchange.header(name));
         let flags = zero
             .into_iter()
             .chain(words_flag(pending, exchange))
+            .chain(signs.iter().map(|sign| Arc::from(sign.flag)))
             .collect();
+        let headers = signs.into_iter();
+        let headers = headers.map(|sign| (Arc::from(sign.header), sign.value));
         let record = RequestRecord {
             attempt,
             outcome: exchange.outcome,
@@ -351,6 +390,7 @@ impl Session {
                 .as_ref()
                 .map(|reason| finish_word(reason).to_owned()),
             served_by: exchange.answer.served_by.clone(),
+            headers: headers.collect(),
             ..self.blank(pending, &sent.params.model)
         };
         let warnings = if attempt == 1 {
@@ -398,6 +438,7 @@ impl Session {
             output_ids: None,
             finish: None,
             served_by: None,
+            headers: BTreeMap::new(),
         }
     }
 

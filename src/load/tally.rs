@@ -100,16 +100,18 @@ impl Tally {
             self.limited_for = Micros(self.limited_for.0 + waited.0);
         }
         note(&mut self.late, stamps.lateness());
-        if record.outcome == Outcome::Ok {
+        if record.outcome == Outcome::Ok && !record.is_of_gateway() {
             note(&mut self.ttft, stamps.ttft());
             note(&mut self.ttft_due, stamps.ttft_from_due());
         }
     }
 
-    /// Only counts that tables take as well: reported ones of answered requests.
+    /// Only counts that tables take as well: reported ones of answered requests that no
+    /// gateway answered in its own way.
     fn count(&mut self, record: &RequestRecord) {
         let usage = &record.usage;
-        if record.outcome != Outcome::Ok || usage.origin != UsageOrigin::Reported {
+        let counted = record.outcome == Outcome::Ok && usage.origin == UsageOrigin::Reported;
+        if !counted || record.is_of_gateway() {
             return;
         }
         if let (Some(whole), Some(part)) = (usage.total, usage.read) {
@@ -242,6 +244,7 @@ mod tests {
             output_ids: None,
             finish: None,
             served_by: None,
+            headers: std::collections::BTreeMap::new(),
         }
     }
 

@@ -246,9 +246,22 @@ fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// One line out of a body that is no JSON: an HTML page's title, else its text.
+/// One line out of a body that is no JSON: an HTML page's title, else its text. Of
+/// bytes that are no text the first few.
 fn plain(body: &[u8]) -> String {
     let head = &body[..body.len().min(16 << 10)];
+    if is_binary(head) {
+        let first: Vec<String> = head
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        return format!(
+            "{} bytes that are no text, `{} …`",
+            body.len(),
+            first.join(" ")
+        );
+    }
     let text = String::from_utf8_lossy(head);
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -264,6 +277,17 @@ fn plain(body: &[u8]) -> String {
     }
 }
 
+/// Whether bytes are no text that anyone would read: one letter in ten is none.
+fn is_binary(bytes: &[u8]) -> bool {
+    let (mut letters, mut none) = (0_usize, 0_usize);
+    for letter in String::from_utf8_lossy(bytes).chars().take(256) {
+        letters += 1;
+        none +=
+            usize::from(letter == '\u{fffd}' || (letter.is_control() && !letter.is_whitespace()));
+    }
+    none * 10 > letters
+}
+
 fn element<'a>(page: &'a str, tag: &str) -> Option<&'a str> {
     // ASCII lowercasing keeps every byte where it was.
     let lower = page.to_ascii_lowercase();
@@ -273,13 +297,20 @@ fn element<'a>(page: &'a str, tag: &str) -> Option<&'a str> {
     Some(page[start..end].trim()).filter(|text| !text.is_empty())
 }
 
+/// One line of bounded length. Characters that would act on a terminal are escaped.
 fn one_line(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.push_str(word);
+        for letter in word.chars() {
+            if letter.is_control() {
+                line.extend(letter.escape_default());
+            } else {
+                line.push(letter);
+            }
+        }
         if line.len() > MESSAGE_CHARS * 4 {
             break;
         }

@@ -147,6 +147,34 @@ fn a_message_is_one_line_of_bounded_length() {
 }
 
 #[test]
+fn bytes_that_are_no_text_are_counted_and_not_shown() {
+    let packed = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff, 0xab, 0x56, 0xca];
+    let failure = failure(502, &packed);
+    let expected = "13 bytes that are no text, `1f 8b 08 00 00 00 00 00 …`";
+    assert_eq!(failure.message, expected);
+    let mut said = Vec::new();
+    crate::provider::find("openai-chat")
+        .expect("a dialect")
+        .decoder()
+        .whole(200, &packed, &mut said);
+    let [ChatEvent::Error { message, .. }] = said.as_slice() else {
+        panic!("{said:?}");
+    };
+    assert!(message.ends_with(expected), "{message}");
+}
+
+#[test]
+fn a_message_cannot_act_on_a_terminal() {
+    for body in [
+        "stop \u{1b}[2J\u{7}now",
+        r#"{"error":{"message":"stop \u001b[2J\u0007now"}}"#,
+    ] {
+        let message = failure(500, body.as_bytes()).message;
+        assert_eq!(message, "stop \\u{1b}[2J\\u{7}now");
+    }
+}
+
+#[test]
 fn an_error_that_is_null_is_none() {
     assert_eq!(event(&serde_json::json!({"error": null, "id": "x"})), None);
     assert_eq!(event(&serde_json::json!({"error": "", "id": "x"})), None);

@@ -16,6 +16,7 @@ mod body;
 mod counts;
 mod decoded;
 mod failure;
+pub mod gateway;
 mod gemini;
 mod openai_chat;
 mod openai_responses;

@@ -154,6 +154,8 @@ pub struct LeanRecord<'a> {
     _finish: IgnoredAny,
     #[serde(borrow)]
     pub served_by: Option<Name<'a>>,
+    #[serde(default, rename = "headers")]
+    _headers: IgnoredAny,
 }
 
 impl LeanRecord<'_> {
@@ -220,6 +222,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
             _output_ids: IgnoredAny,
             _finish: IgnoredAny,
             served_by: record.served_by.as_deref().map(Name::from),
+            _headers: IgnoredAny,
         }
     }
 }

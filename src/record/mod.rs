@@ -48,7 +48,7 @@ pub use price::{Peak, Price, PriceTier};
 pub use read::{ReadError, Run, RunContents};
 pub use request::{
     AttemptKey, BoundRecord, Break, EventLabel, IDLE_CUT, Outcome, RecordedMessage, RecordedSpan,
-    RequestRecord, Stamps, has_schedule, is_late,
+    RequestRecord, Stamps, has_schedule, is_late, is_of_gateway,
 };
 pub use resume::Unfinished;
 pub use spans::{SpanStore, StoredSpan};

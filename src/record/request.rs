@@ -3,11 +3,29 @@
 use crate::chat::{CacheAsked, Class, Digest, Origin, Part, PlacedMessage, Role, Usage};
 use crate::units::{Bytes, Micros, Money, Tokens};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Flag of a request behind a rest (`idle`) that was cut short: the scenario's time
 /// has passed and the server's has not, as after a `wait`.
 pub const IDLE_CUT: &str = "idle_cut";
+
+/// Flag of a refusal that was not tried again, since the server asked for a longer wait
+/// than is waited for.
+pub const LONG_WAIT: &str = "long_wait";
+
+/// Flag of an answer out of a gateway's cache of whole answers.
+pub const ANSWER_CACHE: &str = "answer_cache";
+/// Flag of an answer that a gateway got only when it had sent the request again.
+pub const GATEWAY_RETRIED: &str = "gateway_retried";
+/// Flag of an answer that a gateway got from elsewhere than where it first asked.
+pub const GATEWAY_FALLBACK: &str = "gateway_fallback";
+
+/// Whether a flag says that a gateway did not simply pass an answer on: its counts and
+/// its times are then not those of the target.
+pub fn is_of_gateway(flag: &str) -> bool {
+    matches!(flag, ANSWER_CACHE | GATEWAY_RETRIED | GATEWAY_FALLBACK)
+}
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -267,8 +285,8 @@ pub struct RequestRecord {
     /// HTTP status.
     pub status: Option<u16>,
     /// What else must be known to trust it (`after_failure`, `retried`, `idle_cut`,
-    /// `beyond_lifetime`, `above_bound`, `contaminated`), and whether a live answer
-    /// held what was asked for (`expected_words`, `missing_words`).
+    /// `beyond_lifetime`, `above_bound`, `contaminated`, `answer_cache`), and whether a
+    /// live answer held what was asked for (`expected_words`, `missing_words`).
     pub flags: Vec<Arc<str>>,
     /// What went wrong, for a person.
     pub error: Option<String>,
@@ -304,6 +322,9 @@ pub struct RequestRecord {
     pub finish: Option<String>,
     /// Server that answered, where it says so.
     pub served_by: Option<String>,
+    /// Response headers that a gateway's flags rest on, by their lowercase names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<Arc<str>, String>,
 }
 
 /// What is computed for a request after its cell. One line of `bounds.jsonl`.
@@ -356,6 +377,11 @@ impl RequestRecord {
     pub fn is_aside(&self) -> bool {
         let mut flags = self.flags.iter();
         flags.any(|flag| ASIDE_FLAGS.contains(&&**flag))
+    }
+
+    /// Whether a gateway did not simply pass its answer on.
+    pub fn is_of_gateway(&self) -> bool {
+        self.flags.iter().any(|flag| is_of_gateway(flag))
     }
 
     /// What tells this attempt from every other of its run.

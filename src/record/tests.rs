@@ -66,6 +66,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
         output_ids: None,
         finish: Some("stop".to_owned()),
         served_by: None,
+        headers: std::collections::BTreeMap::new(),
     }
 }
 

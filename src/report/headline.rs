@@ -71,10 +71,7 @@ fn sentence(arena: &[Total], results: &Results) -> String {
                  conversation's first request to its last.{unranked}"
             );
         }
-        [] => format!(
-            "No share can be given: the server reported no usable count of cached tokens in {}.",
-            count(answered, "answer")
-        ),
+        [] => without_share(arena, answered),
         [only] => alone(only),
         [best, .., worst] => compared(best, worst, ranking),
     };
@@ -130,6 +127,38 @@ fn close(ranking: &Ranking) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Why no answer of an arena is in its shares.
+fn without_share(arena: &[Total], answered: u64) -> String {
+    let reasons: [(fn(&Figures) -> u64, &str); 4] = [
+        (
+            |figures| figures.contaminated.requests,
+            "of conversations that began on a cache that was not empty (set apart)",
+        ),
+        (
+            |figures| figures.beyond_lifetime.requests,
+            "behind a wait that the cache would not have survived (set apart)",
+        ),
+        (
+            |figures| figures.gateway.requests,
+            "from a gateway's own cache of answers, or behind its retries or fallbacks (set apart)",
+        ),
+        (
+            |figures| figures.without_count,
+            "without a usable count of cached tokens",
+        ),
+    ];
+    let reasons = reasons.into_iter().filter_map(|(number, why)| {
+        let number: u64 = arena.iter().map(|total| number(&total.figures)).sum();
+        (number > 0).then(|| format!("{number} {why}"))
+    });
+    let reasons: Vec<String> = reasons.collect();
+    format!(
+        "No share can be given of {}: {}.",
+        count(answered, "answer"),
+        reasons.join(", ")
+    )
 }
 
 fn alone(total: &Total) -> String {

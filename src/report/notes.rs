@@ -76,7 +76,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
-/// Between what bills lie where counts are missing.
+/// Between what bills lie where not every answer is in the costs.
 fn ranges(results: &Results) -> Option<String> {
     let range = |total: &Total| {
         let costs = &total.figures.costs;
@@ -85,13 +85,24 @@ fn ranges(results: &Results) -> Option<String> {
             place if place.is_empty() => total.key.configuration.to_string(),
             place => format!("{} on {place}", total.key.configuration),
         };
+        if least == most {
+            return Some(format!("{name} {}", dollars(Some(least))));
+        }
         let (least, most) = (dollars(Some(least)), dollars(Some(most)));
         Some(format!("{name} {least} to {most}"))
     };
     let ranges: Vec<String> = results.totals.iter().filter_map(range).collect();
     (!ranges.is_empty()).then(|| {
         let ranges = ranges.join(", ");
-        format!("some answers have no count, so that all answers together cost: {ranges}")
+        let any = |part: fn(&Total) -> u64| results.totals.iter().any(|total| part(total) > 0);
+        let silent = any(|total| total.figures.without_count);
+        let apart = any(|total| total.figures.set_apart);
+        let why = match (silent, apart) {
+            (true, true) => "have no count or are set apart",
+            (false, true) => "are set apart",
+            _ => "have no count",
+        };
+        format!("some answers {why}; all answers together cost: {ranges}")
     })
 }
 
@@ -160,6 +171,24 @@ fn counts(found: &Evidence) -> impl Iterator<Item = String> {
              conversation is left out of shares, and of every number per conversation",
         ),
         (
+            found.answer_cache,
+            answered,
+            "that a gateway answered from its own cache of whole answers: no model was asked, and \
+             they are set apart from shares, costs and latencies",
+        ),
+        (
+            found.gateway_retried,
+            answered,
+            "that a gateway had sent again before it answered (its own retries): set apart from \
+             shares, costs and latencies",
+        ),
+        (
+            found.gateway_fallback,
+            answered,
+            "that a gateway had answered from elsewhere than where it asked first (its own \
+             fallbacks): set apart from shares, costs and latencies",
+        ),
+        (
             found.above_bound,
             answered,
             "with a count above its bound: another tokenizer, another client or another cache",
@@ -191,6 +220,12 @@ fn counts(found: &Evidence) -> impl Iterator<Item = String> {
             "behind a rest that was cut short: the scenario's time has passed, the server's has not",
         ),
         (found.retried, sent, "sent again after a failure"),
+        (
+            found.long_wait,
+            sent,
+            "not sent again, since the server asked for a longer wait than the longest that is \
+             waited (--longest-wait); it was left alone for that long",
+        ),
         (found.late, sent, "sent more than 10 ms late"),
     ];
     cases

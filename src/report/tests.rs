@@ -153,6 +153,41 @@ fn a_run_without_counts_says_so() {
 }
 
 #[test]
+fn a_run_of_which_all_is_set_apart_says_so_and_what_it_cost_or_nothing() {
+    for (flag, headline, note) in [
+        (
+            "contaminated",
+            "18 of conversations that began on a cache that was not empty (set apart).",
+            "(contaminated): the whole conversation is left out",
+        ),
+        (
+            "beyond_lifetime",
+            "18 behind a wait that the cache would not have survived (set apart).",
+            "after a wait that the cache would not survive",
+        ),
+        (
+            "answer_cache",
+            "18 from a gateway's own cache of answers, or behind its retries or fallbacks (set apart).",
+            "18 requests (100.0 %) that a gateway answered from its own cache of whole answers",
+        ),
+    ] {
+        let (mut records, bounds) = story();
+        for record in &mut records {
+            record.flags.push(std::sync::Arc::from(flag));
+        }
+        let text = shown(&results(&(records, bounds)));
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = format!("No share can be given of 18 answers: {headline}");
+        assert!(flat.starts_with(&expected), "{flat}");
+        assert!(flat.contains(note), "{flat}");
+        assert!(
+            !flat.contains("$0") && !flat.contains("no usable"),
+            "{flat}"
+        );
+    }
+}
+
+#[test]
 fn an_empty_run_says_so() {
     let text = shown(&results(&(Vec::new(), Vec::new())));
     assert!(

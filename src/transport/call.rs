@@ -2,9 +2,9 @@
 
 use super::client::Client;
 use super::fault::{self, Fault, Phase};
-use super::headers::secrets;
+use super::headers::{recorded, secrets};
 use super::outgoing::Header;
-use super::receive::with_headers;
+use super::receive::{coding, with_headers};
 use super::redact;
 use crate::record::Outcome;
 use reqwest::RequestBuilder;
@@ -18,11 +18,19 @@ use tokio::time::timeout;
 pub struct Reply {
     /// HTTP status, of success or not.
     pub status: u16,
+    /// Headers worth recording, names in lowercase.
+    pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Reply {
+    /// A header's value; names are lowercase.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let kept = self.headers.iter().find(|(kept, _)| kept == name);
+        kept.map(|(_, value)| value.as_str())
+    }
+
     /// The body as text; bytes that are no UTF-8 become U+FFFD.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
@@ -85,9 +93,9 @@ impl Client {
     ) -> Result<Reply, CallError> {
         let limit = self.settings.call;
         let request = with_headers(request, headers);
-        let called = timeout(limit, self.exchange_whole(request, url)).await;
-        let result = called.unwrap_or_else(|_late| Err(fault::timeout(Phase::Total, limit)));
         let secrets = secrets(headers);
+        let called = timeout(limit, self.exchange_whole(request, url, &secrets)).await;
+        let result = called.unwrap_or_else(|_late| Err(fault::timeout(Phase::Total, limit)));
         match result {
             Ok(reply) => Ok(Reply {
                 body: redact::body(reply.body, &secrets),
@@ -100,10 +108,19 @@ impl Client {
         }
     }
 
-    async fn exchange_whole(&self, request: RequestBuilder, url: &str) -> Result<Reply, Fault> {
-        let broken = |phase| move |error: reqwest::Error| fault::broken(&error, phase, url);
+    async fn exchange_whole(
+        &self,
+        request: RequestBuilder,
+        url: &str,
+        secrets: &[String],
+    ) -> Result<Reply, Fault> {
+        let broken = |phase| move |error: reqwest::Error| self.broken(&error, phase, url);
         let mut response = request.send().await.map_err(broken(Phase::Headers))?;
         let status = response.status().as_u16();
+        let headers = recorded(response.headers(), secrets);
+        if let Some(coding) = coding(response.headers()) {
+            return Err(fault::packed(&coding));
+        }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(broken(Phase::Body))? {
             if body.len() + chunk.len() > self.settings.max_body {
@@ -114,6 +131,10 @@ impl Client {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Reply { status, body })
+        Ok(Reply {
+            status,
+            headers,
+            body,
+        })
     }
 }

@@ -11,6 +11,7 @@ use super::room::{Held, Room};
 use super::settings::{ClientError, Settings};
 use crate::record::Outcome;
 use crate::units::Micros;
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Proxy, redirect, retry};
 use std::fmt;
 use std::time::Duration;
@@ -72,6 +73,12 @@ impl Client {
         Micros::from(self.epoch.elapsed())
     }
 
+    /// What an error of the connection to `url` means.
+    pub(super) fn broken(&self, error: &reqwest::Error, phase: Phase, url: &str) -> Fault {
+        let place = fault::place(url, self.settings.proxy.as_ref());
+        fault::broken(error, phase, &place)
+    }
+
     /// Waits until a body of so many bytes may be written. At once, but where very
     /// many long ones are on their way.
     pub async fn room(&self, bytes: usize) -> Held {
@@ -116,7 +123,10 @@ const IDLE_CONNECTION: Duration = Duration::from_secs(4);
 
 /// What all clients have in common: nothing is followed, repeated or remembered.
 fn builder(settings: &Settings) -> Result<ClientBuilder, ClientError> {
+    // Without the header any packing of answers would be welcome.
+    let plain = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
     let builder = reqwest::Client::builder()
+        .default_headers(plain)
         .user_agent(concat!("prefixbench/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
         .retry(retry::never())

@@ -1,6 +1,6 @@
 //! What came of an attempt: the bytes understood, after the timed loop.
 
-use super::fault::Fault;
+use super::fault::{self, Fault};
 use super::outgoing::Outgoing;
 use super::receive::Received;
 use crate::chat::ChatEvent;
@@ -45,6 +45,12 @@ impl Exchange {
             (None, None) => return self.retry_at(),
         };
         Duration::try_from_secs_f64(seconds).ok()
+    }
+
+    /// Whether the connection broke before the first byte of an answer: the same may do
+    /// on another one.
+    pub fn broke_before_answer(&self) -> bool {
+        matches!(self.outcome, Outcome::Reset | Outcome::Cut) && self.bytes_received == 0
     }
 
     fn retry_at(&self) -> Option<Duration> {
@@ -113,7 +119,7 @@ struct Reading {
 
 fn read(received: &Received, dialect: &dyn Dialect, limits: SseLimits) -> Reading {
     let mut reading = Reading::default();
-    let Some(status) = received.status else {
+    let Some(status) = received.status.filter(|_| received.coding.is_none()) else {
         return reading;
     };
     if is_success(status) && is_streamed(received) {
@@ -192,6 +198,7 @@ fn judge(
     reading: &Reading,
 ) -> (Outcome, Option<String>) {
     let stopped = |fault: Fault| (fault.outcome, Some(fault.message));
+    let packed = received.coding.as_deref().map(fault::packed);
     let answer = &reading.answer;
     match (received.status, fault.or_else(|| reading.too_large.clone())) {
         (None, Some(fault)) => stopped(fault),
@@ -199,6 +206,7 @@ fn judge(
             stopped(fault)
         }
         (Some(status), _) if !is_success(status) => refused(status, received),
+        (Some(_), None) if packed.is_some() => packed.map_or((Outcome::Ok, None), stopped),
         (_, fault) => match (&answer.error, fault) {
             (Some(error), _) if error.kind.as_deref() != Some(MALFORMED) => {
                 (reported(received, reading), Some(error.message.clone()))
@@ -214,12 +222,17 @@ fn judge(
 }
 
 fn refused(status: u16, received: &Received) -> (Outcome, Option<String>) {
-    let failure = provider::failure(status, &received.bytes);
-    let message = match &received.location {
-        Some(place) => {
+    let said: &[u8] = match received.coding {
+        Some(_) => b"",
+        None => &received.bytes,
+    };
+    let failure = provider::failure(status, said);
+    let message = match (&received.location, &received.coding) {
+        (Some(place), _) => {
             format!("HTTP {status}: the server redirects to `{place}`, which is not followed")
         }
-        None => format!("HTTP {status}: {}", failure.message),
+        (None, Some(coding)) => format!("HTTP {status}: {}", fault::packed(coding).message),
+        (None, None) => format!("HTTP {status}: {}", failure.message),
     };
     (failure.outcome, Some(message))
 }

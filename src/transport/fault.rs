@@ -1,6 +1,7 @@
 //! Why an exchange broke, by the type of the error.
 
 use super::headers::shown;
+use super::settings::ProxyUrl;
 use crate::record::Outcome;
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -40,39 +41,67 @@ pub(super) fn timeout(phase: Phase, limit: Duration) -> Fault {
     }
 }
 
-/// An error of the client in `phase`, while talking to `url`.
-pub(super) fn broken(error: &reqwest::Error, phase: Phase, url: &str) -> Fault {
+/// An answer whose body is packed, though none was asked for: it is not read, as its
+/// pieces would come when the packer likes.
+pub(super) fn packed(coding: &str) -> Fault {
+    let coding: String = coding.chars().take(40).collect();
+    Fault {
+        outcome: Outcome::Malformed,
+        message: format!(
+            "the answer is compressed (`Content-Encoding: {}`), which was not asked for: switch \
+             that off in the server or in the proxy before it",
+            coding.escape_debug()
+        ),
+    }
+}
+
+/// Where a request goes, for messages: without what may be secret, and with the proxy
+/// that it goes through.
+pub(super) fn place(url: &str, proxy: Option<&ProxyUrl>) -> String {
     let url = shown(url);
+    match proxy {
+        Some(ProxyUrl(proxy)) => format!("`{url}` through the proxy `{}`", shown(proxy)),
+        None => format!("`{url}`"),
+    }
+}
+
+/// An error of the client in `phase`, while talking to [`place`].
+pub(super) fn broken(error: &reqwest::Error, phase: Phase, place: &str) -> Fault {
     let why = reason(error);
     let (outcome, message) = if error.is_builder() {
         (
             Outcome::Connect,
-            format!("`{url}` is no address that can be asked"),
+            format!("{place} is no address that can be asked"),
         )
     } else if error.is_connect() && error.is_timeout() {
         (
             Outcome::Timeout,
-            format!("no connection to `{url}` in time"),
+            format!("no connection to {place} in time"),
         )
     } else if error.is_connect() {
         (
             Outcome::Connect,
-            format!("cannot connect to `{url}`: {why}"),
+            format!("cannot connect to {place}: {why}"),
         )
     } else if is_reset(error) {
         (
             Outcome::Reset,
-            format!("the connection to `{url}` was reset"),
+            format!("the connection to {place} was reset"),
         )
     } else if is_no_http(error) {
         (
             Outcome::Malformed,
-            format!("`{url}` does not answer in HTTP: {why}"),
+            format!("{place} does not answer in HTTP: {why}"),
         )
     } else if phase == Phase::Headers {
         (
             Outcome::Reset,
-            format!("`{url}` closed the connection before it answered"),
+            format!("{place} closed the connection before it answered"),
+        )
+    } else if phase == Phase::FirstByte {
+        (
+            Outcome::Reset,
+            format!("{place} closed the connection before the first byte of its answer"),
         )
     } else {
         (

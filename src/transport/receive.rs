@@ -7,7 +7,7 @@ use super::outgoing::{Header, Outgoing};
 use super::stamped::{Handover, Stamped};
 use crate::record::Outcome;
 use bytes::Bytes;
-use reqwest::header::{CONTENT_TYPE, HeaderValue, LOCATION};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Body, Request, RequestBuilder, Response};
 use std::pin::pin;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -24,6 +24,8 @@ pub(super) struct Received {
     pub(super) location: Option<String>,
     /// Whether the headers promise server-sent events.
     pub(super) says_stream: bool,
+    /// How the body is packed, where it is.
+    pub(super) coding: Option<String>,
     /// All bytes of the body so far.
     pub(super) bytes: Vec<u8>,
     /// For each read, where in `bytes` it ended and when it was there.
@@ -43,17 +45,18 @@ impl Client {
         let url = &outgoing.url;
         let request = match self.request(outgoing, body, &received.handover) {
             Ok(request) => request,
-            Err(error) => return Some(fault::broken(&error, Phase::Headers, url)),
+            Err(error) => return Some(self.broken(&error, Phase::Headers, url)),
         };
         let limit = self.settings.connect + self.settings.headers;
         let response = match timeout(limit, self.http.execute(request)).await {
             Err(_late) => return Some(fault::timeout(Phase::Headers, limit)),
-            Ok(Err(error)) => return Some(fault::broken(&error, Phase::Headers, url)),
+            Ok(Err(error)) => return Some(self.broken(&error, Phase::Headers, url)),
             Ok(Ok(response)) => response,
         };
         received.headers_at = Some(Instant::now());
         received.status = Some(response.status().as_u16());
         received.says_stream = says_stream(&response);
+        received.coding = coding(response.headers());
         let location = response
             .headers()
             .get(LOCATION)
@@ -89,7 +92,7 @@ impl Client {
             };
             last = Instant::now();
             match chunk {
-                Err(error) => return Some(fault::broken(&error, phase, url)),
+                Err(error) => return Some(self.broken(&error, phase, url)),
                 Ok(None) => return None,
                 Ok(Some(chunk)) => {
                     if let Some(too_large) = self.take(&chunk, last, received) {
@@ -172,6 +175,12 @@ pub(super) fn with_headers(builder: RequestBuilder, headers: &[Header]) -> Reque
             Err(_) => builder.header(header.name.as_str(), header.value.as_str()),
         }
     })
+}
+
+/// What packs a body; none where it is as it is.
+pub(super) fn coding(headers: &HeaderMap) -> Option<String> {
+    let coding = headers.get(CONTENT_ENCODING)?.to_str().ok()?.trim();
+    (!coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).then(|| coding.to_owned())
 }
 
 fn says_stream(response: &Response) -> bool {

@@ -10,6 +10,7 @@ mod breakpoints;
 mod explain;
 mod faults;
 mod folder;
+mod gateways;
 mod input;
 mod interrupt;
 mod naive;

@@ -526,6 +526,29 @@ async fn a_broken_connection_is_classified_by_the_kind_of_its_error() {
             early.error
         );
         assert!(early.stamps.headers_us.is_none());
+        assert!(early.broke_before_answer());
+    }
+    let length =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 500\r\n\r\n";
+    for promised in [HEAD, length] {
+        let behind = exchange(vec![
+            Act::Send(promised.as_bytes().to_vec()),
+            Act::Wait(20),
+            Act::Close,
+        ])
+        .await;
+        assert_eq!(
+            (behind.outcome, behind.status),
+            (Outcome::Reset, Some(200)),
+            "{:?}",
+            behind.error
+        );
+        let told = behind.error.clone().unwrap_or_default();
+        assert!(
+            told.ends_with("before the first byte of its answer"),
+            "{told}"
+        );
+        assert!(behind.broke_before_answer());
     }
 
     let noise = exchange(vec![
@@ -778,6 +801,72 @@ async fn a_proxy_gets_every_request_and_its_password_is_not_shown() {
     let seen = &server.requests()[0];
     assert!(seen.starts_with("POST http://model.invalid/v1/chat/completions HTTP/1.1\r\n"));
     assert!(!format!("{client:?} {exchange:?}").contains("hidden"));
+}
+
+#[tokio::test]
+async fn a_proxy_that_cannot_be_reached_is_named_without_its_password() {
+    let server = Server::start(vec![vec![Act::Close]]).await;
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = nobody.local_addr().expect("an address");
+    drop(nobody);
+    let mut settings = settings();
+    settings.proxy = Some(ProxyUrl(format!(
+        "http://user:hidden@{address}/?key=hidden"
+    )));
+    let client = Client::new(&settings, Instant::now()).expect("client");
+    let exchange = client
+        .send(outgoing(&server), &CancellationToken::new())
+        .await;
+    let told = exchange.error.clone().unwrap_or_default();
+    let named = format!("through the proxy `http://{address}/`: ");
+    assert!(
+        told.starts_with("cannot connect to `") && told.contains(&named),
+        "{told}"
+    );
+    assert!(!told.contains("hidden") && !told.contains("user"), "{told}");
+    assert_eq!(
+        (exchange.outcome, server.connections()),
+        (Outcome::Connect, 0)
+    );
+    let called = client.get(&server.url("/metrics"), &[]).await;
+    let told = called.expect_err("no proxy").message;
+    assert!(told.contains(&named) && !told.contains("hidden"), "{told}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_packed_without_being_asked_for_is_told_by_the_packing() {
+    let packed = |status: &str| {
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\
+             Content-Length: 10\r\n\r\n"
+        );
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff]);
+        vec![Act::Send(bytes)]
+    };
+    let server = Server::start(vec![packed("200 OK"), packed("502 No"), packed("200 OK")]).await;
+    let client = Client::new(&settings(), Instant::now()).expect("client");
+    for expected in [Outcome::Malformed, Outcome::Http5xx] {
+        let exchange = client
+            .send(outgoing(&server), &CancellationToken::new())
+            .await;
+        assert_eq!(exchange.outcome, expected);
+        let told = exchange.error.unwrap_or_default();
+        assert!(
+            told.contains("compressed (`Content-Encoding: gzip`)"),
+            "{told}"
+        );
+        assert!(told.is_ascii(), "{told}");
+        assert_eq!(exchange.answer, provider::Answer::default());
+    }
+    let called = client.get(&server.url("/v1/models"), &[]).await;
+    let told = called.expect_err("packed").message;
+    assert!(told.contains("`Content-Encoding: gzip`"), "{told}");
+    let asked = server.requests()[0].to_ascii_lowercase();
+    assert!(
+        asked.contains("\r\naccept-encoding: identity\r\n"),
+        "{asked}"
+    );
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@
 use super::clocks::life_ms;
 use super::{Realm, realm};
 use crate::cache::Model;
-use crate::chat::Digest;
+use crate::chat::{Digest, UsageOrigin};
 use crate::record::{RecordedMessage, RequestRecord};
 use crate::units::{Micros, Tokens};
 use std::collections::HashMap;
@@ -67,8 +67,9 @@ impl Closed {
             .and_then(|model| self.shared(&realm, &hashes, record, model, known));
         let whole = *hashes.last()?;
         let marked = record.prompt.last().is_some_and(is_marked);
+        let believed = record.usage.origin != UsageOrigin::Contradictory && !record.is_of_gateway();
         let sent = Sent {
-            total: record.usage.total,
+            total: record.usage.total.filter(|_| believed),
             used_ms: record.scenario_ms,
             done: record.stamps.done_us.or(record.stamps.sent_us)?,
             lives_ms: known.lifetime_ms.map(|usual| lives_ms(record, usual)),

@@ -5,8 +5,9 @@ use crate::chat::{
 };
 use crate::conversation::{Nonce, NoncePlace};
 use crate::load::Target;
-use crate::provider::Answer;
+use crate::provider::{Answer, gateway};
 use crate::record::Outcome;
+use crate::record::request::ANSWER_CACHE;
 use crate::scenario::generate::{Kind, generate};
 use crate::transport::{Client, Exchange, Header, Outgoing};
 use serde::Serialize;
@@ -263,7 +264,7 @@ impl Prober<'_> {
         let stamps = &exchange.stamps;
         let first = stamps.first_text_us.zip(stamps.sent_us);
         seen.first_token_us = first.map(|(first, sent)| first.0.saturating_sub(sent.0));
-        seen.answer_cache = answered_from_cache(&exchange);
+        seen.answer_cache = answered_from_cache(|name| exchange.header(name));
         self.keep(seen, chat)
     }
 
@@ -322,6 +323,7 @@ impl Prober<'_> {
                     .json()
                     .and_then(|json| Some(json.get("id")?.as_str()?.to_owned()));
                 seen.id = id;
+                seen.answer_cache = answered_from_cache(|name| reply.header(name));
                 seen
             }
         };
@@ -341,9 +343,7 @@ impl Prober<'_> {
 
 /// How long to wait before the next try; `None` where there is none.
 fn wait(exchange: &Exchange, tries: u32) -> Option<Duration> {
-    // A pooled connection that the server had closed meanwhile: a new one will do.
-    let stale = exchange.outcome == Outcome::Reset && exchange.status.is_none();
-    if stale && tries < TRIES {
+    if exchange.broke_before_answer() && tries < TRIES {
         return Some(Duration::ZERO);
     }
     let passing = matches!(exchange.status, Some(429 | 502 | 503 | 529));
@@ -352,12 +352,13 @@ fn wait(exchange: &Exchange, tries: u32) -> Option<Duration> {
     (passing && tries < TRIES && wait <= LONGEST_WAIT).then_some(wait)
 }
 
-fn answered_from_cache(exchange: &Exchange) -> Option<String> {
-    if exchange.header("x-litellm-cache-key").is_some() {
-        return Some("x-litellm-cache-key".to_owned());
-    }
-    let status = exchange.header("x-openrouter-cache-status")?;
-    status
-        .eq_ignore_ascii_case("hit")
-        .then(|| "x-openrouter-cache-status: HIT".to_owned())
+/// The first header by which a gateway says that it answered from a cache of answers.
+fn answered_from_cache<'h>(header: impl Fn(&str) -> Option<&'h str>) -> Option<String> {
+    let mut signs = gateway::signs(header).into_iter();
+    let sign = signs.find(|sign| sign.flag == ANSWER_CACHE)?;
+    Some(match sign.header {
+        // The key says nothing to anybody.
+        header @ "x-litellm-cache-key" => header.to_owned(),
+        header => format!("{header}: {}", sign.value),
+    })
 }

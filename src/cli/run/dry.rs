@@ -34,8 +34,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Cache model of a target that states none.
-const UNSTATED: &str = "blocks:16";
+/// What prompts are counted with where the cache model is not known: that of the
+/// embedded server. Nothing is said of what it returns.
+const COUNTED_WITH: &str = "blocks:16";
 
 /// What one cell would send.
 struct Row {
@@ -56,8 +57,9 @@ struct Estimate {
     requests: u64,
     total: Tokens,
     output: Tokens,
-    /// Of the requests that the cache model says something of.
-    achievable: Share,
+    /// Of the requests that the cache model says something of; `None` where it is not
+    /// known.
+    achievable: Option<Share>,
     /// At least this long, by schedule and limits.
     at_least: Duration,
     /// About this long, where the target's speed is known.
@@ -69,7 +71,7 @@ struct Estimate {
 /// What is taken for true of a target without asking it.
 struct Assumed {
     form: Form,
-    cache: Model,
+    cache: Option<Model>,
     lifetime: Option<Duration>,
     speed: Option<Speed>,
     price: Option<Price>,
@@ -118,7 +120,7 @@ pub(super) async fn before(
     given: &Arguments,
     planned: &Planned,
     stop: &CancellationToken,
-) -> Result<Vec<Share>, Failure> {
+) -> Result<Vec<Option<Share>>, Failure> {
     for warning in warnings(planned) {
         output::warn(&warning);
     }
@@ -192,6 +194,7 @@ fn whole(rows: &[Row]) -> Estimate {
     let none = Estimate {
         time: Some(Duration::ZERO),
         cost: Some(Money(0)),
+        achievable: Some(Share::default()),
         ..Estimate::default()
     };
     rows.iter().fold(none, |sum, row| {
@@ -208,7 +211,7 @@ fn whole(rows: &[Row]) -> Estimate {
             requests: sum.requests + requests,
             total: sum.total + *total,
             output: sum.output + *output,
-            achievable: sum.achievable + *achievable,
+            achievable: sum.achievable.zip(*achievable).map(|(a, b)| a + b),
             at_least: sum.at_least + *at_least,
             time: sum.time.zip(*time).map(|(a, b)| a + b),
             cost: sum.cost.zip(*cost).map(|(a, b)| a + b),
@@ -227,8 +230,9 @@ fn rows(given: &Arguments, planned: &Planned) -> Result<Vec<Row>, Failure> {
         for configuration in configurations {
             for target in &planned.targets {
                 let assumed = Assumed::of(target, given, planned)?;
+                let stand_in = parse_model(COUNTED_WITH)?;
                 let model = predicted::Model {
-                    cache: &assumed.cache,
+                    cache: assumed.cache.as_ref().unwrap_or(&stand_in),
                     encoder: &encoder,
                     lifetime_ms: assumed.kept_ms(),
                 };
@@ -367,10 +371,7 @@ impl Assumed {
                 max_tokens: planned.limits.max_tokens,
                 ..stated.form
             },
-            cache: match stated.cache {
-                Some(cache) => cache,
-                None => parse_model(UNSTATED)?,
-            },
+            cache: stated.cache,
             lifetime: stated.lifetime,
             speed: simulated.then(Speed::default),
             price,
@@ -396,6 +397,7 @@ fn estimate(requests: &[Predicted], assumed: &Assumed) -> Estimate {
         time: assumed.speed.map(|_| Duration::ZERO),
         // The embedded server costs nothing.
         cost: (assumed.price.is_some() || assumed.speed.is_some()).then_some(Money(0)),
+        achievable: assumed.cache.as_ref().map(|_| Share::default()),
         ..Estimate::default()
     };
     for Predicted { bound, .. } in requests {
@@ -404,8 +406,8 @@ fn estimate(requests: &[Predicted], assumed: &Assumed) -> Estimate {
         let Some(whole) = bound.prompt else { continue };
         sum.total += whole;
         let part = bound.bound.unwrap_or_default();
-        if bound.bound.is_some() {
-            sum.achievable = sum.achievable + Share { part, whole };
+        if let (Some(achievable), Some(_)) = (&mut sum.achievable, bound.bound) {
+            *achievable = *achievable + Share { part, whole };
         }
         if let (Some(time), Some(speed)) = (&mut sum.time, &assumed.speed) {
             let computed = whole.saturating_sub(part);
@@ -479,10 +481,10 @@ impl Estimate {
             requests: self.requests.saturating_mul(conversations),
             total: times(self.total),
             output: times(self.output),
-            achievable: Share {
-                part: times(self.achievable.part),
-                whole: times(self.achievable.whole),
-            },
+            achievable: self.achievable.map(|Share { part, whole }| Share {
+                part: times(part),
+                whole: times(whole),
+            }),
             at_least: Duration::ZERO,
             time: self.time.map(|time| time.saturating_mul(n)),
             cost: self.cost.map(|cost| cost * Tokens(conversations)),
@@ -518,7 +520,9 @@ fn shown(rows: &[Row], repeats: Option<&[String]>, planned: &Planned) -> String 
             known(row.conversations.unwrap_or_default().to_string()),
             known(grouped(row.estimate.requests)),
             known(row.estimate.total.to_string()),
-            row.estimate.achievable.to_string(),
+            row.estimate
+                .achievable
+                .map_or_else(|| "?".to_owned(), |share| share.to_string()),
         ];
         cells.extend(repeats.and_then(|repeats| repeats.get(at)).cloned());
         table.add_row(cells);
@@ -541,7 +545,7 @@ fn shown(rows: &[Row], repeats: Option<&[String]>, planned: &Planned) -> String 
         grouped(whole.requests),
         whole.total,
         whole.output,
-        assumptions(planned),
+        assumptions(rows, planned),
         bounds(&whole, rows, planned),
     )
 }
@@ -551,14 +555,19 @@ fn is_open_ended(rows: &[Row]) -> bool {
     rows.iter().any(|row| row.conversations.is_none())
 }
 
-fn assumptions(planned: &Planned) -> String {
+fn assumptions(rows: &[Row], planned: &Planned) -> String {
     let shared = match planned.isolate.as_str() {
         "conversation" => "",
         _ => " Conversations share a cache here, so it may be more.",
     };
+    let unknown = if rows.iter().any(|row| row.estimate.achievable.is_none()) {
+        " Not known (?) where the cache model is not: name it with --cache-model."
+    } else {
+        ""
+    };
     format!(
-        "Achievable: what a cache of the target's model ({UNSTATED} where it is not stated) can \
-         return to conversations that begin cold, one at a time.{shared}"
+        "Achievable: what a cache of the target's model can return to conversations that begin \
+         cold, one at a time.{unknown}{shared}"
     )
 }
 

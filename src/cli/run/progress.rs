@@ -72,7 +72,7 @@ impl Progress {
     /// far as they are known.
     pub(super) fn new(
         cells: &[Arc<Cell>],
-        achievable: &[Share],
+        achievable: &[Option<Share>],
         budget: Arc<Budget>,
         quiet: bool,
     ) -> Self {
@@ -89,7 +89,7 @@ impl Progress {
             load: Arc::clone(&cell.load),
             conversations: cell.repeats,
             until: cell.until,
-            achievable: achievable.get(at).copied(),
+            achievable: achievable.get(at).copied().flatten(),
             tally: Tally::default(),
             begun: 0,
             ran: Duration::ZERO,

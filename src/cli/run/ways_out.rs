@@ -47,7 +47,10 @@ fn way_out(outcome: Outcome) -> Option<&'static str> {
             "the URL must end in its version part (.../v1), and --model must be one that the \
              server lists"
         }
-        Outcome::Connect => "is the server up, and are its host and port those of --target?",
+        Outcome::Connect => {
+            "is the server up, are its host and port those of --target, and is its proxy right \
+             where the targets file names one?"
+        }
         Outcome::Http429 => "ask for less at once by --sessions, or try more often by --retries",
         Outcome::Http5xx => "the server's own log says more; --retries tries again",
         Outcome::Overflow => {

@@ -152,12 +152,10 @@ impl Entry {
                     .push(((*name).to_owned(), Held::Text((*value).to_owned())));
             }
         }
-        if self.dialect.name() == preset.dialect {
-            for (name, json) in preset.body {
-                // A test reads every preset's JSON.
-                let value = serde_json::from_str(json).unwrap_or_default();
-                self.body.entry(*name).or_insert(value);
-            }
+        for (name, json) in preset.body_of(self.dialect.name()) {
+            // A test reads every preset's JSON.
+            let value = serde_json::from_str(json).unwrap_or_default();
+            self.body.entry(*name).or_insert(value);
         }
         let affinity = preset.affinity_in(self.dialect.name());
         if let (Pin::Open, Some(affinity)) = (&self.affinity, affinity) {

@@ -18,9 +18,10 @@ mod window;
 pub use advice::{Advice, Quota, advice};
 pub use budget::{Budget, Tariff};
 
-use crate::chat::Usage;
+use crate::chat::{Usage, UsageOrigin};
 use crate::record::Outcome;
 use crate::units::{Money, Tokens};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -93,6 +94,7 @@ pub struct Gate {
     /// The longest that a server's wish is waited for.
     longest: Duration,
     epoch: Instant,
+    long_wait: AtomicBool,
 }
 
 /// What changes with every request.
@@ -172,6 +174,7 @@ impl Gate {
             tariff,
             longest,
             epoch: Instant::now(),
+            long_wait: AtomicBool::new(false),
         }
     }
 
@@ -182,6 +185,11 @@ impl Gate {
     /// The most requests in flight.
     pub fn in_flight(&self) -> usize {
         self.in_flight
+    }
+
+    /// Whether nobody has asked this before: a wait that is too long is told once.
+    pub fn is_first_long_wait(&self) -> bool {
+        !self.long_wait.swap(true, Ordering::Relaxed)
     }
 
     /// Room in flight for an arrival, at once.
@@ -282,8 +290,11 @@ impl Gate {
     /// for. Says how long the server wants to be left alone.
     #[expect(clippy::needless_pass_by_value, reason = "a pass is given back once")]
     pub fn settle(&self, pass: Pass, ended: Settled<'_>) -> Option<Duration> {
-        let total = ended.usage.and_then(|usage| usage.total);
-        let output = ended.usage.and_then(|usage| usage.output);
+        // From numbers that cannot be nothing is learned.
+        let possible = |usage: &&Usage| usage.origin != UsageOrigin::Contradictory;
+        let usage = ended.usage.filter(possible);
+        let total = usage.and_then(|usage| usage.total);
+        let output = usage.and_then(|usage| usage.output);
         let refused = matches!(
             ended.outcome,
             Outcome::Http429
@@ -294,7 +305,7 @@ impl Gate {
                 | Outcome::Overflow
                 | Outcome::Connect
         );
-        let bill = match ended.usage {
+        let bill = match usage {
             _ if refused => Money(0),
             Some(usage) => self.tariff.bill(usage).unwrap_or(pass.set_aside),
             None => pass.set_aside,

@@ -11,6 +11,7 @@ pub(super) static PRESET: Preset = Preset {
     key_env: Some("LITELLM_API_KEY"),
     usage: "prompt_tokens includes reads and writes, which are stated under several names",
     body: &[("cache", r#"{"no-cache":true,"no-store":true}"#)],
+    body_in: &["openai-responses", "anthropic"],
     unreliable: &[(
         "anthropic",
         "LiteLLM loses cache counts where it translates /v1/messages; measure on openai-chat",

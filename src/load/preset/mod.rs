@@ -89,6 +89,8 @@ pub struct Preset {
     pub headers: &'static [(&'static str, &'static str)],
     /// Body fields, as JSON; null takes the dialect's own field out.
     pub body: &'static [(&'static str, &'static str)],
+    /// Further dialects whose bodies get these fields.
+    pub body_in: &'static [&'static str],
     /// Field that bounds the output in chat bodies.
     pub limit_field: &'static str,
     /// Whether it separates caches by `cache_salt`.
@@ -125,6 +127,7 @@ impl Preset {
         affinity_on: &[],
         headers: &[],
         body: &[],
+        body_in: &[],
         limit_field: "max_tokens",
         salted: false,
         tools_first: false,
@@ -135,6 +138,12 @@ impl Preset {
         source: "",
         as_of: "",
     };
+
+    /// The body fields that requests in `dialect` need.
+    pub fn body_of(&self, dialect: &str) -> &'static [(&'static str, &'static str)] {
+        let meant = self.dialect == dialect || self.body_in.contains(&dialect);
+        if meant { self.body } else { &[] }
+    }
 
     /// What keeps a conversation on one server in `dialect`.
     pub fn affinity_in(&self, dialect: &str) -> Option<Affinity<&'static str>> {
@@ -226,6 +235,9 @@ mod tests {
                     "{name}: {field}"
                 );
             }
+            for dialect in preset.body_in {
+                assert!(provider::find(dialect).is_some(), "{name}: {dialect}");
+            }
             for (dialect, why) in preset.unreliable {
                 assert!(
                     dialect.is_empty() || provider::find(dialect).is_some(),
@@ -235,6 +247,25 @@ mod tests {
             }
         }
         assert!(find("nobody").is_none());
+    }
+
+    #[test]
+    fn fields_go_into_the_dialects_that_they_are_meant_for() {
+        for (name, dialect, expected) in [
+            ("litellm", "openai-chat", true),
+            ("litellm", "anthropic", true),
+            ("litellm", "openai-responses", true),
+            // Handed on as it is: the provider behind it would refuse it.
+            ("litellm", "bedrock", false),
+            ("openrouter", "openai-chat", true),
+            ("openrouter", "anthropic", false),
+        ] {
+            let preset = find(name).expect("a preset");
+            let fields = preset.body_of(dialect);
+            assert_eq!(!fields.is_empty(), expected, "{name} on {dialect}");
+        }
+        let fields = find("litellm").expect("a preset").body_of("anthropic");
+        assert_eq!(fields, [("cache", r#"{"no-cache":true,"no-store":true}"#)]);
     }
 
     #[test]

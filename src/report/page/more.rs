@@ -248,14 +248,21 @@ pub(super) fn latencies(results: &Results) -> Table {
 pub(super) fn apart(results: &Results) -> Option<Table> {
     let rows = total_rows(results);
     rows.iter().any(|row| row.figures.set_apart > 0).then(|| {
-        let columns = apart_columns();
+        let mut columns = apart_columns();
+        if rows.iter().all(|row| row.figures.gateway.is_empty()) {
+            columns.truncate(columns.len() - GATEWAY_COLUMNS);
+        }
         let note = "Answered requests whose count says nothing of the layout. After a wait that \
                     only the scenario's clock took, the server's cache was still warm where the \
                     scenario wants it cold: by its bound, which is 0, nothing would have been \
-                    read. Contaminated: somebody else had filled the cache.";
+                    read. Contaminated: somebody else had filled the cache. Gateway: answered \
+                    from its own cache of answers, or behind its own retries or fallbacks.";
         table(("apart", "Set apart", note), &columns, PLACES, &rows)
     })
 }
+
+/// Those at the end of [`apart_columns`].
+const GATEWAY_COLUMNS: usize = 3;
 
 fn apart_columns() -> Vec<Of<Summed>> {
     let of = |key, name, shown, which: fn(&Figures) -> &Apart, value: fn(&Apart) -> Option<f64>| {
@@ -271,6 +278,7 @@ fn apart_columns() -> Vec<Of<Summed>> {
     let share: fn(&Apart) -> Option<f64> = |apart| apart.tokens.fraction();
     let late: fn(&Figures) -> &Apart = |figures| &figures.beyond_lifetime;
     let dirty: fn(&Figures) -> &Apart = |figures| &figures.contaminated;
+    let gateway: fn(&Figures) -> &Apart = |figures| &figures.gateway;
     let mut columns = names();
     columns.extend([
         of(
@@ -299,6 +307,21 @@ fn apart_columns() -> Vec<Of<Summed>> {
         ),
         of("contaminated_read", "read", Shown::Count, dirty, read),
         of("contaminated_share", "share", Shown::Share, dirty, share),
+        of(
+            "gateway_requests",
+            "gateway",
+            Shown::Count,
+            gateway,
+            requests,
+        ),
+        of(
+            "gateway_total",
+            "prompt tokens",
+            Shown::Count,
+            gateway,
+            total,
+        ),
+        of("gateway_read", "read", Shown::Count, gateway, read),
     ]);
     columns
 }

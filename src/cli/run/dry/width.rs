@@ -11,6 +11,7 @@ use crate::analysis::Samples;
 use crate::cli::exit::Failure;
 use crate::cli::run::Arguments;
 use crate::record::Run;
+use crate::units::Share;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +47,10 @@ pub(super) fn repeats(given: &Arguments, rows: &[Row]) -> Result<Option<Vec<Stri
             Arc::clone(&row.scenario),
             Arc::from(row.configuration.as_str()),
         );
-        match (spreads.get(&key), row.estimate.achievable.fraction()) {
+        match (
+            spreads.get(&key),
+            row.estimate.achievable.and_then(Share::fraction),
+        ) {
             (Some(spread), _) => needed(*spread, width).to_string(),
             (None, Some(achievable)) => {
                 format!("at most {}", needed(achievable / 2.0, width))
