@@ -14,15 +14,15 @@ const STRUCTURAL: &[&str] = &[
     "regenerate",
     "branch",
     "configuration",
-    "system",
-    "tools",
-    "model",
     "reload",
     "new chat",
     "new_chat",
     "subagent",
     "approve",
 ];
+
+/// Steps that do so where the layout has not just told them.
+const IN_FRONT: &[&str] = &["system", "tools", "model"];
 
 /// Words of sources that follow the clock.
 const CLOCK: &[&str] = &["date", "time", "now", "clock", "datetime", "timestamp"];
@@ -80,11 +80,14 @@ pub fn cause(
         changing(before?, &steps)
     };
     let structural = || {
-        let begins = |event: &&&EventLabel| {
-            let label = &event.label;
-            STRUCTURAL.iter().any(|word| label.starts_with(word))
+        let begins = |event: &EventLabel, words: &[&str]| {
+            words.iter().any(|word| event.label.starts_with(word))
         };
-        events.iter().rev().find(begins).copied()
+        let is = |event: &&&EventLabel| {
+            let told = event.rewrites.as_ref().is_some_and(Vec::is_empty);
+            begins(event, STRUCTURAL) || (begins(event, IN_FRONT) && !told)
+        };
+        events.iter().rev().find(is).copied()
     };
     let found = changing(own, events).or_else(of_before);
     if let Some(event) = found.or_else(structural) {

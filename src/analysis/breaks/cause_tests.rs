@@ -145,6 +145,9 @@ fn the_step_that_changed_the_source_is_named_and_no_other() {
             vec![step("subagent", &[]), step("model m2", &["model"])],
             "model m2",
         ),
+        // On a target that has one model the step is a label.
+        ("user", vec![step("model m2", &[])], "history"),
+        ("user", vec![step("model m2", &["model"])], "model m2"),
         // A note that is called like a source.
         (
             "notes/project.md",
