@@ -135,9 +135,9 @@ impl Message {
         });
         Self {
             role,
-            marks,
             text,
             pieces,
+            marks,
         }
     }
 
