@@ -14,7 +14,7 @@ mod closed;
 mod together;
 
 use super::breaks::{Breaks, Place, cause};
-use super::cost::bill;
+use super::cost::{Moment, buckets};
 use super::flags;
 use super::render::{Encoded, Renderer};
 use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
@@ -41,6 +41,9 @@ pub struct Inputs<'a> {
     pub records: &'a [RequestRecord],
     /// Texts of their spans and answers.
     pub spans: &'a SpanStore,
+    /// When the run began, in milliseconds since 1970; where it is not known, or nothing was sent,
+    /// prices outside the peak hold.
+    pub started_ms: Option<i64>,
     /// Counts their tokens; without it there are breaks, and bounds only where the
     /// server's own counts give them.
     pub encoder: Option<&'a SharedEncoder>,
@@ -172,6 +175,14 @@ pub fn realm_number(record: &RequestRecord) -> u64 {
 
 fn blank(record: &RequestRecord, inputs: &Inputs<'_>, reported: bool) -> BoundRecord {
     let price = inputs.target.price.as_ref();
+    let kept_ms = inputs.target.lifetime_ms;
+    let moment = inputs.started_ms.map_or_else(
+        || Moment {
+            at_ms: None,
+            kept_ms,
+        },
+        |started_ms| Moment::of(started_ms, record.stamps.sent_us, kept_ms),
+    );
     let encoder = inputs.encoder.map(|encoder| Arc::from(encoder.name()));
     BoundRecord {
         v: RECORD_VERSION,
@@ -189,7 +200,7 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>, reported: bool) -> BoundRe
             encoder
         },
         broke: None,
-        cost: price.and_then(|price| bill(price, &record.usage)),
+        cost: price.and_then(|price| Some(buckets(price, &record.usage, moment)?.sum())),
         flags: Vec::new(),
     }
 }

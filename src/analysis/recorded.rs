@@ -31,19 +31,25 @@ pub struct Mark {
 impl RecordedPrompt {
     /// `None` where a text was not kept. `dialect` is the target's.
     pub fn of(record: &RequestRecord, spans: &SpanStore, dialect: &str) -> Option<Self> {
-        let mut messages = record
+        let messages = record
             .prompt
             .iter()
             .map(|message| Message::of(message, spans))
             .collect::<Option<Vec<_>>>()?;
-        if dialect == "anthropic" {
-            messages.iter_mut().for_each(Message::translate);
+        Some(Self::on(messages, dialect))
+    }
+
+    fn on(mut messages: Vec<Message>, dialect: &str) -> Self {
+        match dialect {
+            "anthropic" => messages.iter_mut().for_each(Message::translate),
+            "bedrock" => messages = joined_sides(messages),
+            _ => {}
         }
-        Some(Self { messages })
+        Self { messages }
     }
 
     /// The prompt of a request that was rendered and not sent, as it stands in its body.
-    pub fn rendered(messages: &[PlacedMessage]) -> Self {
+    pub fn rendered(messages: &[PlacedMessage], dialect: &str) -> Self {
         let messages = messages.iter().map(|message| {
             let spans = message.spans.iter().map(|placed| {
                 let text = placed.span.text.as_str();
@@ -55,9 +61,7 @@ impl RecordedPrompt {
                 &spans.collect::<Vec<_>>(),
             )
         });
-        Self {
-            messages: messages.collect(),
-        }
+        Self::on(messages.collect(), dialect)
     }
 
     /// Its messages, in the order in which they were sent.
@@ -87,7 +91,54 @@ impl RecordedPrompt {
     }
 }
 
+/// What is rendered of a Converse body: messages in a row of one side are the
+/// blocks of one message. Results of tools stay apart, and what a system says
+/// amid the chat is the user's.
+fn joined_sides(messages: Vec<Message>) -> Vec<Message> {
+    let mut joined: Vec<Message> = Vec::with_capacity(messages.len());
+    let mut chat = false;
+    for mut message in messages {
+        if chat && message.role == Role::System {
+            message.role = Role::User;
+        }
+        match joined.last_mut() {
+            Some(last) if chat && last.role == message.role && message.role != Role::Tool => {
+                last.append(message);
+            }
+            _ => {
+                // The definitions and the system text stand in fields of their own.
+                chat |= message.role != Role::Tools;
+                joined.push(message);
+            }
+        }
+    }
+    joined
+}
+
 impl Message {
+    /// Puts another message's text, pieces and markers behind its own.
+    fn append(&mut self, other: Self) {
+        let before = self.text.len();
+        self.text.push_str(&other.text);
+        let pieces = other.pieces.into_iter();
+        self.pieces.extend(pieces.map(|piece| Piece {
+            end: piece.end + before,
+            ..piece
+        }));
+        let known = other.marks.is_some();
+        let more = other.marks.into_iter().flatten().map(|mark| Mark {
+            bytes: mark.bytes + before,
+            ..mark
+        });
+        self.marks = match (self.marks.take(), known) {
+            (Some(mut marks), true) => {
+                marks.extend(more);
+                Some(marks)
+            }
+            _ => None,
+        };
+    }
+
     fn of(recorded: &RecordedMessage, spans: &SpanStore) -> Option<Self> {
         let spans = recorded.spans.iter().map(|span| {
             let text = spans.text(span.sha256)?.as_str();
@@ -197,6 +248,40 @@ mod tests {
             message.parts().map(|(_, text)| text).collect()
         });
         messages.collect()
+    }
+
+    #[test]
+    fn messages_of_one_side_are_one_where_the_wire_makes_them_one() {
+        use Role::{Assistant, System, Tool, Tools, User};
+        let mut spans = SpanStore::default();
+        let mut record = testing::blank("dev", 1);
+        let roles = [
+            Tools, System, User, System, User, Assistant, Tool, Tool, User,
+        ];
+        record.prompt = roles
+            .iter()
+            .zip("abcdefghi".chars())
+            .map(|(role, text)| RecordedMessage {
+                marks: Some(vec![1]),
+                ..message(*role, &[(&text.to_string(), 10)], &mut spans)
+            })
+            .collect();
+        let joined = RecordedPrompt::of(&record, &spans, "bedrock").expect("all texts are kept");
+        let texts: Vec<_> = joined
+            .messages()
+            .iter()
+            .map(|message| message.text.to_owned())
+            .collect();
+        assert_eq!(texts, ["a", "b", "cde", "f", "g", "h", "i"]);
+        assert_eq!(
+            joined.roles(),
+            [Tools, System, User, Assistant, Tool, Tool, User]
+        );
+        let marks = joined.marks().expect("recorded");
+        let places: Vec<_> = marks.iter().map(|(at, mark)| (*at, mark.bytes)).collect();
+        assert_eq!(places[2..5], [(2, 1), (2, 2), (2, 3)]);
+        let apart = RecordedPrompt::of(&record, &spans, "anthropic").expect("all texts are kept");
+        assert_eq!(apart.messages().len(), roles.len());
     }
 
     #[test]

@@ -199,6 +199,33 @@ pub(crate) fn story() -> (Vec<RequestRecord>, Vec<BoundRecord>) {
     all.into_iter().unzip()
 }
 
+/// The first conversations of the story, so many times.
+pub(crate) fn repeated(times: u32) -> (Vec<RequestRecord>, Vec<BoundRecord>) {
+    let (records, bounds) = story();
+    let name = |of: &Arc<str>, repeat: u32| -> Arc<str> {
+        let front = of.rsplit_once('/').map_or("", |(front, _)| front);
+        Arc::from(format!("{front}/{repeat}"))
+    };
+    let mut all = (Vec::new(), Vec::new());
+    for (record, bound) in records.iter().zip(&bounds) {
+        if record.repeat == 1 {
+            for repeat in 1..=times {
+                let conversation = name(&record.conversation, repeat);
+                all.1.push(BoundRecord {
+                    conversation: Arc::clone(&conversation),
+                    ..bound.clone()
+                });
+                all.0.push(RequestRecord {
+                    conversation,
+                    repeat,
+                    ..record.clone()
+                });
+            }
+        }
+    }
+    all
+}
+
 fn broken(configuration: &str, turn: u32) -> Option<Break> {
     let (origin, cause, lost) = match (configuration, turn) {
         ("dev", 3) => ("artifacts", "artifacts on", 1_040),

@@ -10,12 +10,14 @@
 //! hold it.
 
 mod event;
+mod model_name;
 mod prompt;
 mod text;
 mod usage;
 mod wire;
 
 pub use event::{ChatEvent, FinishReason};
+pub use model_name::ModelName;
 pub use prompt::{
     Block, CacheAsked, CacheMarker, Class, Content, Hints, Image, Message, Origin, Part,
     PlacedMessage, PlacedSpan, Prompt, Role, Span, Tool, ToolCall, Ttl,

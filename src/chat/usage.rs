@@ -4,7 +4,7 @@
 //! parts are disjoint whatever the provider's own convention; the server's own
 //! object is kept beside them.
 
-use crate::units::Tokens;
+use crate::units::{Bytes, Tokens};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,6 +32,17 @@ impl UsageOrigin {
             Self::Absent => "absent",
             Self::Contradictory => "contradictory",
             Self::Unreliable => "unreliable",
+        }
+    }
+
+    /// What becomes of it beside these counts: parts of a prompt that are more than the
+    /// whole are contradictory, whoever says that they were reported.
+    pub fn beside(self, total: Option<Tokens>, read: Option<Tokens>, written: Tokens) -> Self {
+        let parts = read.unwrap_or_default().0.checked_add(written.0);
+        let fits = total.is_none_or(|total| parts.is_some_and(|parts| parts <= total.0));
+        match self {
+            Self::Reported if !fits => Self::Contradictory,
+            origin => origin,
         }
     }
 }
@@ -62,7 +73,25 @@ pub struct Usage {
     pub raw: Option<Value>,
 }
 
+/// Tokens that a request may have that nobody sent or asked for: text that a service
+/// puts around every prompt, and reasoning that no limit bounds. The longest outputs
+/// that services allow are below it.
+const HIDDEN: u64 = 200_000;
+
 impl Usage {
+    /// Flags counts that the request cannot have had: more prompt tokens than its body
+    /// has bytes, or more generated than were allowed, either with much room for what is
+    /// hidden. No tokenizer makes more than one token of a byte.
+    pub fn hold_to(&mut self, sent: Bytes, max_tokens: u32) {
+        let above = |count: Option<Tokens>, bound: u64| {
+            count.is_some_and(|count| count.0 > bound.saturating_add(HIDDEN))
+        };
+        let allowed = u64::from(max_tokens) + self.reasoning.unwrap_or_default().0;
+        if above(self.total, sent.0) || above(self.output, allowed) {
+            self.origin = UsageOrigin::Contradictory;
+        }
+    }
+
     /// All that was newly cached; `None` where the server said nothing of it.
     pub fn written(&self) -> Option<Tokens> {
         match (self.write, self.write_long) {
@@ -71,9 +100,88 @@ impl Usage {
         }
     }
 
+    /// Its origin, as far as the counts bear it out.
+    pub fn settled_origin(&self) -> UsageOrigin {
+        let written = self.write.unwrap_or_default().0;
+        let written = written.saturating_add(self.write_long.unwrap_or_default().0);
+        self.origin.beside(self.total, self.read, Tokens(written))
+    }
+
+    /// Whether the server said anything that is or should have been a count.
+    pub fn says_anything(&self) -> bool {
+        let parts = [self.total, self.read, self.write, self.write_long];
+        let counts = parts.into_iter().chain([self.output]);
+        self.origin != UsageOrigin::Absent || counts.flatten().next().is_some()
+    }
+
     /// What prefill had to do: `total - read`; `None` where either is unknown
     /// or the difference is negative.
     pub fn computed(&self) -> Option<Tokens> {
         self.total?.checked_sub(self.read?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_cannot_be_are_contradictory_whoever_says_that_they_were_reported() {
+        use UsageOrigin::{Absent, Contradictory, Reported, Unreliable};
+        let cases = [
+            (Reported, Some(100), Some(100), None, Reported),
+            (Reported, Some(100), Some(101), None, Contradictory),
+            (Reported, Some(100), Some(60), Some(40), Reported),
+            (Reported, Some(100), Some(60), Some(41), Contradictory),
+            (Reported, Some(100), Some(1), Some(u64::MAX), Contradictory),
+            (Reported, None, Some(60), None, Reported),
+            (Absent, Some(1), None, Some(2), Absent),
+            (Unreliable, Some(1), Some(2), None, Unreliable),
+        ];
+        for (origin, total, read, write, expected) in cases {
+            let usage = Usage {
+                total: total.map(Tokens),
+                read: read.map(Tokens),
+                write: write.map(Tokens),
+                origin,
+                ..Usage::default()
+            };
+            assert_eq!(usage.settled_origin(), expected, "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn counts_that_no_request_of_that_size_can_have_are_contradictory() {
+        // (prompt, output, reasoning, whether it can be) for 6,800 bytes and 16 tokens.
+        for (total, output, reasoning, possible) in [
+            (1_700, 16, None, true),
+            (6_800, 16, None, true),
+            // A service's hidden text, and reasoning that nothing bounded.
+            (30_000, 64_000, None, true),
+            (30_000, 250_000, Some(250_000), true),
+            (100_000_000_000, 1, None, false),
+            (1_000_000, 1, None, false),
+            (1_700, 100_000_000_000, None, false),
+            (1_700, 250_000, Some(10), false),
+        ] {
+            let mut usage = Usage {
+                total: Some(Tokens(total)),
+                read: Some(Tokens(0)),
+                output: Some(Tokens(output)),
+                reasoning: reasoning.map(Tokens),
+                origin: UsageOrigin::Reported,
+                ..Usage::default()
+            };
+            usage.hold_to(Bytes(6_800), 16);
+            let found = usage.origin == UsageOrigin::Reported;
+            assert_eq!(found, possible, "{total} in, {output} out");
+        }
+        let mut nothing = Usage::default();
+        nothing.hold_to(Bytes(0), 0);
+        assert_eq!(
+            nothing,
+            Usage::default(),
+            "what was not said cannot be wrong"
+        );
     }
 }

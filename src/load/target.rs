@@ -1,6 +1,7 @@
 //! Where requests go, as resolved facts.
 
 use super::key::{Key, KeyError};
+use super::preset::Preset;
 use crate::cache::Model;
 use crate::chat::{Digest, Prompt, Usage, UsageOrigin, Wire};
 use crate::conversation::Served;
@@ -94,6 +95,8 @@ pub struct Target {
     pub affinity: Option<Affinity<Arc<str>>>,
     /// What strategies may know.
     pub wire: Wire,
+    /// Whose facts it has.
+    pub preset: Option<&'static Preset>,
     /// Software that answers.
     pub engine: Engine,
     /// Whether the server separates caches by `cache_salt`.
@@ -135,6 +138,7 @@ impl Target {
             limit_field: None,
             affinity: None,
             wire: dialect.family().wire(),
+            preset: None,
             engine: Engine::Other,
             salted: false,
             resets: false,

@@ -1,6 +1,7 @@
 //! The events of one answer, folded.
 
 use crate::chat::{ChatEvent, FinishReason, Usage, UsageOrigin};
+use crate::units::Tokens;
 
 /// The server's own words for a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,8 +66,10 @@ impl Answer {
         if write {
             (usage.write, usage.write_long) = (None, None);
         }
-        if read && usage.origin == UsageOrigin::Reported {
+        let nothing = usage.total == Some(Tokens(0));
+        if read && (nothing || usage.origin == UsageOrigin::Reported) {
             usage.read = None;
+            usage.total = usage.total.filter(|_| !nothing);
             usage.origin = UsageOrigin::Absent;
         }
         Some(usage)
@@ -92,7 +95,10 @@ impl Answer {
                 call.arguments.push_str(&arguments);
             }
             ChatEvent::TokenIds(ids) => self.output_ids.get_or_insert_default().extend(ids),
-            ChatEvent::Usage(usage) => self.usage = Some(usage),
+            // An object in which nothing can be read says less than one before it.
+            ChatEvent::Usage(usage) if self.usage.is_none() || usage.says_anything() => {
+                self.usage = Some(usage);
+            }
             ChatEvent::Unsaid { read, write } => self.unsaid = (read, write),
             ChatEvent::Finish(reason) => self.finish = Some(reason),
             ChatEvent::Error { message, kind } => {
@@ -100,7 +106,7 @@ impl Answer {
             }
             ChatEvent::ServedBy(server) => self.served_by = Some(server),
             ChatEvent::Done => self.done = true,
-            ChatEvent::ToolCall { .. } | ChatEvent::Other => {}
+            ChatEvent::ToolCall { .. } | ChatEvent::Usage(_) | ChatEvent::Other => {}
         }
     }
 }

@@ -8,15 +8,18 @@
 //!
 //! A new dialect is a file here and a line in [`DIALECTS`].
 
+mod alike;
 mod answer;
 mod anthropic;
 mod bedrock;
 mod body;
+mod counts;
 mod decoded;
 mod failure;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
+mod path;
 mod reading;
 pub mod sse;
 pub mod usage;

@@ -7,18 +7,17 @@
 //!
 //! Invariants: `null` and a missing field are the same thing and are not 0; of
 //! several names for one number the first that the server sent is taken, and
-//! they are never added up; a number that cannot be keeps what was sent, in
-//! `raw` too, and is flagged as contradictory.
+//! they are never added up; an object that came is kept in `raw`, also where nothing
+//! in it could be read; numbers that cannot be, or that contradict each other, are
+//! flagged as contradictory.
 //!
 //! Sources of the names: the vendors' documented examples, and captures of vLLM,
 //! LiteLLM and llama.cpp (`tests/data/captures`).
 
+use super::counts::{Path, Reader, holds};
 use crate::chat::{Usage, UsageOrigin};
 use crate::units::Tokens;
 use serde_json::{Map, Value};
-
-/// A place in a usage object, outermost name first.
-type Path = &'static [&'static str];
 
 const IN_DETAILS: &str = "prompt_tokens_details";
 const IN_DETAILS_2: &str = "input_tokens_details";
@@ -37,24 +36,46 @@ const READ: &[Path] = &[
     &["prompt_cache_hit_tokens"],
     &["cached_tokens"],
     &["total_cached_tokens"],
-    &["cached_prompt_text_tokens"],
     &["cache_read_input_tokens"],
     &[IN_DETAILS, "cache_read_input_tokens"],
     &[IN_DETAILS_2, "cache_read_input_tokens"],
 ];
 
-/// Tokens newly cached. vLLM counts them under a name of its own, unbilled.
+/// The same without what is no text; where it stands alone.
+const READ_TEXT: &[Path] = &[&["cached_prompt_text_tokens"]];
+
+/// Tokens newly cached, of both lifetimes.
 const WRITE: &[Path] = &[
     &[IN_DETAILS, "cache_write_tokens"],
     &[IN_DETAILS_2, "cache_write_tokens"],
-    &[IN_DETAILS, "created_cache_tokens"],
-    &[IN_DETAILS_2, "created_cache_tokens"],
     &[IN_DETAILS, "cache_creation_tokens"],
     &[IN_DETAILS, "cache_creation_input_tokens"],
     &[IN_DETAILS_2, "cache_creation_input_tokens"],
     &["cache_creation_input_tokens"],
     &["cache_write_tokens"],
 ];
+
+/// What vLLM newly put into its blocks: no billed write, and so under a name of its own.
+const CREATED: &[Path] = &[
+    &[IN_DETAILS, "created_cache_tokens"],
+    &[IN_DETAILS_2, "created_cache_tokens"],
+];
+
+/// Of what was newly cached: for the short lifetime, and for the long one. Anthropic's
+/// own place, `LiteLLM`'s for it, and Qwen's.
+const SHORT: &[Path] = &[
+    &["cache_creation", "ephemeral_5m_input_tokens"],
+    &[IN_DETAILS, SPLIT, "ephemeral_5m_input_tokens"],
+    &[IN_DETAILS_2, SPLIT, "ephemeral_5m_input_tokens"],
+    &[IN_DETAILS, "cache_creation", "ephemeral_5m_input_tokens"],
+];
+const LONG: &[Path] = &[
+    &["cache_creation", "ephemeral_1h_input_tokens"],
+    &[IN_DETAILS, SPLIT, "ephemeral_1h_input_tokens"],
+    &[IN_DETAILS_2, SPLIT, "ephemeral_1h_input_tokens"],
+    &[IN_DETAILS, "cache_creation", "ephemeral_1h_input_tokens"],
+];
+const SPLIT: &str = "cache_creation_token_details";
 
 const OUTPUT: &[Path] = &[
     &["completion_tokens"],
@@ -68,111 +89,114 @@ const REASONING: &[Path] = &[
     &["reasoning_tokens"],
 ];
 
-/// No prompt is longer than this; a larger number is nonsense, and sums of
-/// numbers below it cannot overflow.
-const MOST: u64 = 1_000_000_000_000;
-
-/// Reads numbers and remembers whether one of them cannot be.
-struct Reader<'a> {
-    object: &'a Value,
-    impossible: bool,
-}
-
-impl<'a> Reader<'a> {
-    fn new(object: &'a Value) -> Self {
-        Self {
-            object,
-            impossible: false,
-        }
-    }
-
-    /// The first of `paths` that the server sent.
-    fn first(&mut self, paths: &[Path]) -> Option<Tokens> {
-        let value = paths.iter().find_map(|path| self.at(path))?;
-        if let Some(count) = whole(value).filter(|&count| count <= MOST) {
-            return Some(Tokens(count));
-        }
-        // What is no number at all (an object, a text) says nothing.
-        self.impossible |= value.is_number();
-        None
-    }
-
-    fn at(&self, path: &[&str]) -> Option<&'a Value> {
-        path.iter()
-            .try_fold(self.object, |value, name| value.get(name))
-            .filter(|value| !value.is_null())
-    }
-}
-
-fn whole(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| {
-        // `12.0` is how some gateways write 12.
-        let number = value.as_f64()?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked to be a whole number within the range just before"
-        )]
-        (number.fract() == 0.0 && (0.0..=MOST as f64).contains(&number)).then_some(number as u64)
-    })
-}
-
-/// Completes a usage whose numbers have been read: the origin of the read count.
-fn judge(mut usage: Usage, impossible: bool, raw: Value) -> Usage {
+/// Completes a usage whose numbers have been read: the origin of the read count, and
+/// the object itself. `None` where that holds nothing.
+fn judge(mut usage: Usage, impossible: bool, raw: &Value) -> Option<Usage> {
     let parts = usage.read.unwrap_or_default() + usage.written().unwrap_or_default();
-    let too_much = usage.total.is_some_and(|total| parts > total);
+    // Of no tokens at all no answer can be made.
+    let total = usage.total.filter(|total| total.0 > 0);
+    let wrong = usage
+        .total
+        .is_some_and(|_| total.is_none_or(|total| parts > total));
     usage.origin = match usage.read {
-        _ if impossible || too_much => UsageOrigin::Contradictory,
+        _ if impossible || wrong => UsageOrigin::Contradictory,
         Some(_) => UsageOrigin::Reported,
         None => UsageOrigin::Absent,
     };
-    usage.raw = Some(raw);
-    usage
+    if !usage.says_anything() && !holds(raw) {
+        return None;
+    }
+    usage.raw = Some(raw.clone());
+    Some(usage)
+}
+
+/// What was written for the short lifetime and for the long one, of a count of both
+/// and of its parts. These are told apart only where they add up to it: in streams
+/// the one count can be newer.
+fn lifetimes(
+    both: Option<Tokens>,
+    short: Option<Tokens>,
+    long: Option<Tokens>,
+) -> (Option<Tokens>, Option<Tokens>) {
+    let split = short.unwrap_or_default() + long.unwrap_or_default();
+    match both {
+        Some(both) if short.or(long).is_none() || split != both => (Some(both), None),
+        _ => (short, long),
+    }
 }
 
 /// A usage object of `OpenAI`'s convention (Chat Completions, Responses and all
-/// that resemble them), or `None` where it holds no count of the prompt or the
-/// answer.
+/// that resemble them), or `None` where it holds nothing.
 ///
 /// `DeepSeek`: the prompt must equal hit and miss. xAI reports reasoning beside
-/// the completion and not in it; that is told from `total_tokens`.
+/// the completion and not in it; that is told from `total_tokens`. Names for one
+/// number that say different things cannot be, and neither can a sum that says that
+/// what was read and written stands beside the prompt and not in it.
 pub fn inclusive(object: &Value) -> Option<Usage> {
     let mut reader = Reader::new(object);
     let hit = reader.first(&[&["prompt_cache_hit_tokens"]]);
     let miss = reader.first(&[&["prompt_cache_miss_tokens"]]);
     let both = hit.zip(miss).map(|(hit, miss)| hit + miss);
     let sent = reader.first(TOTAL);
-    let reasoning = reader.first(REASONING);
-    let mut output = reader.first(OUTPUT);
-    if let (Some(prompt), Some(answer), Some(thought)) = (sent, output, reasoning) {
-        let all = reader.first(&[&["total_tokens"]]);
-        if thought > answer || (thought.0 > 0 && all == Some(prompt + answer + thought)) {
-            output = Some(answer + thought);
-        }
-    }
-    let usage = Usage {
+    let read = reader.agreed(READ).or_else(|| reader.first(READ_TEXT));
+    let flat = reader.agreed(WRITE).or_else(|| reader.first(CREATED));
+    let (write, write_long) = lifetimes(flat, reader.agreed(SHORT), reader.agreed(LONG));
+    let reasoning = reader.agreed(REASONING);
+    let mut usage = Usage {
         total: sent.or(both),
-        read: reader.first(READ),
-        write: reader.first(WRITE),
-        output,
+        read,
+        write,
+        write_long,
+        output: reader.agreed(OUTPUT),
         reasoning,
         ..Usage::default()
     };
-    if usage.total.is_none() && usage.output.is_none() && usage.read.is_none() {
-        return None;
-    }
     let disagree = both.is_some() && sent.is_some() && both != sent;
-    let impossible = reader.impossible || disagree;
-    Some(judge(usage, impossible, object.clone()))
+    let impossible = disagree | two_prompts(&mut reader, &usage) | wrong_sum(&mut reader, &usage);
+    if let (Some(prompt), Some(answer), Some(thought)) = (sent, usage.output, reasoning) {
+        let all = reader.first(SUM);
+        if thought > answer || (thought.0 > 0 && all == Some(prompt + answer + thought)) {
+            usage.output = Some(answer + thought);
+        }
+    }
+    judge(usage, reader.impossible || impossible, object)
 }
 
-/// A usage object of Anthropic's convention.
+/// Prompt and answer together.
+const SUM: &[Path] = &[&["total_tokens"]];
+
+/// Whether two counts of the prompt stand there that no convention brings together:
+/// they are the same, or one of them is without what was read and written.
+fn two_prompts(reader: &mut Reader<'_>, usage: &Usage) -> bool {
+    let Some(total) = usage.total else {
+        return false;
+    };
+    let cached = usage.read.unwrap_or_default() + usage.written().unwrap_or_default();
+    TOTAL.iter().any(|name| {
+        let other = reader.first(&[name]);
+        other.is_some_and(|other| other != total && other + cached != total)
+    })
+}
+
+/// Whether the sum says that the parts are others. It may be more than prompt and
+/// answer, since some services tell of their reasoning nowhere else; it cannot be
+/// less. And where it is more by exactly what was read and written, these stand beside
+/// the prompt, and the prompt is not what it is said to be.
+fn wrong_sum(reader: &mut Reader<'_>, usage: &Usage) -> bool {
+    let (Some(sum), Some(total)) = (reader.first(SUM), usage.total) else {
+        return false;
+    };
+    let cached = usage.read.unwrap_or_default() + usage.written().unwrap_or_default();
+    let least = total + usage.output.unwrap_or_default();
+    let beside = usage.output.is_some() && cached.0 > 0 && sum == least + cached;
+    sum < least || beside
+}
+
+/// A usage object of Anthropic's convention, or `None` where it holds nothing.
 ///
 /// `total` is input, read and written together; where the server sent no cache
 /// field at all, `input_tokens` is the whole prompt and `read` is absent. A
-/// count of -1 means unknown on Kimi's endpoint and is taken as 0. The two
-/// lifetimes of a write are told apart only where they add up to the flat count:
-/// in streams the flat one can be newer.
+/// count of -1 means unknown on Kimi's endpoint and is taken as 0.
 pub fn exclusive(object: &Map<String, Value>) -> Option<Usage> {
     let mut tolerant = object.clone();
     for value in tolerant.values_mut() {
@@ -183,38 +207,24 @@ pub fn exclusive(object: &Map<String, Value>) -> Option<Usage> {
     let tolerant = Value::Object(tolerant);
     let mut reader = Reader::new(&tolerant);
     let input = reader.first(&[&["input_tokens"]]);
+    let object = Value::Object(object.clone());
     if input.is_none() && reader.at(&["prompt_tokens"]).is_some() {
-        return inclusive(&Value::Object(object.clone()));
+        return inclusive(&object);
     }
     let read = reader.first(&[&["cache_read_input_tokens"]]);
     let flat = reader.first(&[&["cache_creation_input_tokens"]]);
-    let short = reader.first(&[&["cache_creation", "ephemeral_5m_input_tokens"]]);
-    let long = reader.first(&[&["cache_creation", "ephemeral_1h_input_tokens"]]);
-    let split = short.unwrap_or_default() + long.unwrap_or_default();
-    let said = short.or(long).is_some();
-    let (write, write_long) = match flat {
-        Some(flat) if said && split == flat => (short, long),
-        Some(flat) => (Some(flat), None),
-        None => (short, long),
-    };
+    let (write, write_long) = lifetimes(flat, reader.agreed(SHORT), reader.agreed(LONG));
     let mut usage = Usage {
         read,
         write,
         write_long,
         output: reader.first(&[&["output_tokens"]]),
-        reasoning: reader.first(REASONING),
+        reasoning: reader.agreed(REASONING),
         ..Usage::default()
     };
     let cached = read.unwrap_or_default() + usage.written().unwrap_or_default();
     usage.total = input.map(|input| input + cached);
-    if usage.total.is_none() && usage.output.is_none() && read.is_none() {
-        return None;
-    }
-    Some(judge(
-        usage,
-        reader.impossible,
-        Value::Object(object.clone()),
-    ))
+    judge(usage, reader.impossible, &object)
 }
 
 /// Overwrites `known` with every field of `newer` that is not null: in Anthropic's
@@ -244,12 +254,11 @@ pub fn timings(object: &Value) -> Option<Usage> {
         output: reader.first(&[&["predicted_n"]]),
         ..Usage::default()
     };
-    (usage.total.is_some() || usage.output.is_some())
-        .then(|| judge(usage, reader.impossible, object.clone()))
+    judge(usage, reader.impossible, object).filter(Usage::says_anything)
 }
 
 /// Gemini's `usageMetadata`: cached tokens are part of the prompt, thoughts are
-/// no part of the candidates.
+/// no part of the candidates. The sum can be more than these (tools of its own), not less.
 pub fn gemini(object: &Value) -> Option<Usage> {
     let mut reader = Reader::new(object);
     let thoughts = reader.first(&[&["thoughtsTokenCount"]]);
@@ -264,8 +273,10 @@ pub fn gemini(object: &Value) -> Option<Usage> {
         reasoning: thoughts,
         ..Usage::default()
     };
-    (usage.total.is_some() || usage.output.is_some())
-        .then(|| judge(usage, reader.impossible, object.clone()))
+    let sum = reader.first(&[&["totalTokenCount"]]);
+    let least = usage.total.unwrap_or_default() + usage.output.unwrap_or_default();
+    let too_little = sum.is_some_and(|sum| sum < least);
+    judge(usage, reader.impossible || too_little, object)
 }
 
 /// Bedrock Converse: Anthropic's convention under other names.
@@ -282,8 +293,7 @@ pub fn bedrock(object: &Value) -> Option<Usage> {
         output: reader.first(&[&["outputTokens"]]),
         ..Usage::default()
     };
-    (usage.total.is_some() || usage.output.is_some())
-        .then(|| judge(usage, reader.impossible, object.clone()))
+    judge(usage, reader.impossible, object)
 }
 
 #[cfg(test)]

@@ -93,10 +93,84 @@ fn shapes_of_the_inclusive_convention_are_read() {
             (Some(31), None, None, Some(8), ABSENT),
         ),
         (
-            "the nested count is taken and no alias is added to it",
-            json!({"prompt_tokens": 100, "cached_tokens": 30, "cache_read_input_tokens": 30,
+            "names for one number are never added up",
+            json!({"prompt_tokens": 100, "cached_tokens": 40, "cache_read_input_tokens": 40,
                 "prompt_tokens_details": {"cached_tokens": 40}}),
             (Some(100), Some(40), None, None, REPORTED),
+        ),
+        (
+            "names for one number that say different things",
+            json!({"prompt_tokens": 100, "cache_read_input_tokens": 64,
+                "prompt_tokens_details": {"cached_tokens": 0}}),
+            (Some(100), Some(0), None, None, CONTRADICTORY),
+        ),
+        (
+            "the same of what was written",
+            json!({"prompt_tokens": 100, "cache_creation_input_tokens": 64,
+                "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 32}}),
+            (Some(100), Some(0), Some(32), None, CONTRADICTORY),
+        ),
+        (
+            "the same of what was generated",
+            json!({"prompt_tokens": 100, "completion_tokens": 4, "output_tokens": 5}),
+            (Some(100), None, None, Some(4), CONTRADICTORY),
+        ),
+        (
+            "Anthropic's parts beside the prompt, as the sum says",
+            json!({"prompt_tokens": 2000, "completion_tokens": 5, "total_tokens": 4005,
+                "cache_read_input_tokens": 1500, "cache_creation_input_tokens": 500}),
+            (Some(2000), Some(1500), Some(500), Some(5), CONTRADICTORY),
+        ),
+        (
+            "a sum that is less than its parts",
+            json!({"prompt_tokens": 2000, "completion_tokens": 5, "total_tokens": 500,
+                "prompt_tokens_details": {"cached_tokens": 1500}}),
+            (Some(2000), Some(1500), None, Some(5), CONTRADICTORY),
+        ),
+        (
+            "reasoning that stands in the sum alone",
+            json!({"prompt_tokens": 2000, "completion_tokens": 5, "total_tokens": 2705,
+                "prompt_tokens_details": {"cached_tokens": 1500}}),
+            (Some(2000), Some(1500), None, Some(5), REPORTED),
+        ),
+        (
+            "both conventions' counts of one prompt",
+            json!({"prompt_tokens": 2556, "input_tokens": 28, "cache_read_input_tokens": 2528}),
+            (Some(2556), Some(2528), None, None, REPORTED),
+        ),
+        (
+            "two counts of the prompt that no convention brings together",
+            json!({"prompt_tokens": 2556, "input_tokens": 30, "cache_read_input_tokens": 2528}),
+            (Some(2556), Some(2528), None, None, CONTRADICTORY),
+        ),
+        (
+            "a prompt of no tokens, as of an answer out of a cache of answers",
+            json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0,
+                "prompt_tokens_details": {"cached_tokens": 0}}),
+            (Some(0), Some(0), None, Some(0), CONTRADICTORY),
+        ),
+        (
+            "counts as texts",
+            json!({"prompt_tokens": "100", "completion_tokens": "5",
+                "prompt_tokens_details": {"cached_tokens": "64"}}),
+            (None, None, None, None, CONTRADICTORY),
+        ),
+        (
+            "one count as a text",
+            json!({"prompt_tokens": 100, "completion_tokens": 5,
+                "prompt_tokens_details": {"cached_tokens": "64"}}),
+            (Some(100), None, None, Some(5), CONTRADICTORY),
+        ),
+        (
+            "a prompt longer than any",
+            json!({"prompt_tokens": 100_000_000_000_u64,
+                "prompt_tokens_details": {"cached_tokens": 10}}),
+            (None, Some(10), None, None, CONTRADICTORY),
+        ),
+        (
+            "an object in which nothing is known",
+            json!({"tokens": 12}),
+            (None, None, None, None, ABSENT),
         ),
         (
             "more read than there was",
@@ -159,6 +233,16 @@ fn shapes_of_the_exclusive_convention_are_read() {
             (None, Some(400), None, Some(2), CONTRADICTORY),
         ),
         (
+            "a prompt of no tokens",
+            json!({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}),
+            (Some(0), Some(0), None, Some(0), CONTRADICTORY),
+        ),
+        (
+            "counts as texts",
+            json!({"input_tokens": "10", "cache_read_input_tokens": "0"}),
+            (None, None, None, None, CONTRADICTORY),
+        ),
+        (
             "the two lifetimes",
             json!({"input_tokens": 10, "cache_read_input_tokens": 0,
                 "cache_creation_input_tokens": 30,
@@ -180,6 +264,50 @@ fn a_split_that_is_older_than_the_flat_count_is_not_believed() {
         "cache_creation": {"ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 0}});
     let usage = exclusive(object.as_object().expect("object")).expect("usage");
     assert_eq!((usage.write, usage.write_long), (Some(Tokens(9)), None));
+}
+
+#[test]
+fn lifetimes_of_a_write_are_told_apart_wherever_they_stand() {
+    let split = json!({"ephemeral_5m_input_tokens": 1000, "ephemeral_1h_input_tokens": 8000});
+    let stale = json!({"ephemeral_5m_input_tokens": 1000, "ephemeral_1h_input_tokens": 0});
+    let (short, long) = (Some(Tokens(1000)), Some(Tokens(8000)));
+    let cases = [
+        (
+            "LiteLLM",
+            json!({"prompt_tokens": 10000, "cache_creation_input_tokens": 9000,
+                "cache_read_input_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0,
+                "cache_write_tokens": 9000, "cache_creation_tokens": 9000, "text_tokens": 1000,
+                "cache_creation_token_details": split}}),
+            (short, long),
+        ),
+        (
+            "LiteLLM, responses",
+            json!({"input_tokens": 10000, "input_tokens_details": {"cached_tokens": 0,
+                "cache_write_tokens": 9000, "cache_creation_token_details": split}}),
+            (short, long),
+        ),
+        (
+            "Qwen",
+            json!({"prompt_tokens": 10000, "prompt_tokens_details": {"cached_tokens": 0,
+                "cache_creation_input_tokens": 9000, "cache_creation": split}}),
+            (short, long),
+        ),
+        (
+            "Anthropic's own object on a chat route, without a count of both",
+            json!({"prompt_tokens": 10000, "cache_creation": split}),
+            (short, long),
+        ),
+        (
+            "parts that do not add up to the count of both",
+            json!({"prompt_tokens": 10000, "prompt_tokens_details": {"cached_tokens": 0,
+                "cache_write_tokens": 9000, "cache_creation_token_details": stale}}),
+            (Some(Tokens(9000)), None),
+        ),
+    ];
+    for (case, object, expected) in cases {
+        let usage = inclusive(&object).expect(case);
+        assert_eq!((usage.write, usage.write_long), expected, "{case}");
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use super::client::Client;
 use super::fault::{self, Fault, Phase};
-use super::headers::{redact, secrets};
+use super::headers::secrets;
 use super::outgoing::Header;
 use super::receive::with_headers;
+use super::redact;
 use crate::record::Outcome;
 use reqwest::RequestBuilder;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -86,10 +87,17 @@ impl Client {
         let request = with_headers(request, headers);
         let called = timeout(limit, self.exchange_whole(request, url)).await;
         let result = called.unwrap_or_else(|_late| Err(fault::timeout(Phase::Total, limit)));
-        result.map_err(|fault| CallError {
-            outcome: fault.outcome,
-            message: redact(fault.message, &secrets(headers)),
-        })
+        let secrets = secrets(headers);
+        match result {
+            Ok(reply) => Ok(Reply {
+                body: redact::body(reply.body, &secrets),
+                ..reply
+            }),
+            Err(fault) => Err(CallError {
+                outcome: fault.outcome,
+                message: redact::text(fault.message, &secrets),
+            }),
+        }
     }
 
     async fn exchange_whole(&self, request: RequestBuilder, url: &str) -> Result<Reply, Fault> {

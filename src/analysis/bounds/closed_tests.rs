@@ -50,6 +50,7 @@ fn play(model: &str, lifetime_ms: Option<u64>, records: &[RequestRecord]) -> Vec
         target: &target,
         records,
         spans: &store(&chat(5).1),
+        started_ms: None,
         encoder: None,
     })
     .unwrap()

@@ -1,7 +1,7 @@
 //! Tests of bounds over small conversations: a token is a character.
 
 use super::*;
-use crate::analysis::testing::{Said, record, store};
+use crate::analysis::testing::{self, Said, record, store};
 use crate::chat::Role::{Assistant, System, User};
 use crate::chat::{Text, UsageOrigin};
 use crate::record::{EventLabel, IDLE_CUT};
@@ -72,9 +72,43 @@ fn play(target: &TargetFacts, records: &[RequestRecord], spans: &SpanStore) -> V
         target,
         records,
         spans,
+        started_ms: None,
         encoder: Some(&encoder),
     })
     .expect("a known model")
+}
+
+#[test]
+fn what_a_request_cost_is_by_the_hour_at_which_it_was_sent() {
+    let spans = store(&[]);
+
+    let mut records = [testing::blank("dev", 1), testing::blank("dev", 2)];
+    let mut target = target("blocks:4");
+    let catalogue = crate::analysis::prices::Catalogue::shipped();
+    target.price = catalogue.find("deepseek-flash", "2026-11-30").cloned();
+    for (record, sent) in records.iter_mut().zip([0, 3 * 3_600_000_000]) {
+        record.usage.total = Some(Tokens(1_000_000));
+        record.usage.read = Some(Tokens(0));
+        record.usage.output = Some(Tokens(0));
+        record.stamps.sent_us = Some(Micros(sent));
+    }
+    let costs = |started_ms| {
+        let found = bounds(&Inputs {
+            target: &target,
+            records: &records,
+            spans: &spans,
+            started_ms,
+            encoder: None,
+        });
+        let found = found.expect("a known model").into_iter();
+        found
+            .map(|bound| bound.cost.map(crate::units::Money::decimal))
+            .collect::<Vec<_>>()
+    };
+    let dollars = |amounts: [&str; 2]| amounts.map(|amount| Some(amount.to_owned())).to_vec();
+    // 01:00 UTC of a Monday, in the peak; three hours later it is over.
+    assert_eq!(costs(Some(1_796_000_400_000)), dollars(["0.3", "0.15"]));
+    assert_eq!(costs(None), dollars(["0.15", "0.15"]));
 }
 
 fn pair(bound: &BoundRecord) -> (Option<u64>, Option<u64>) {
@@ -284,6 +318,7 @@ fn a_text_that_was_not_kept_leaves_the_bound_open() {
         target: &target("blocks:4"),
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder: None,
     })
     .expect("a known model");
@@ -472,6 +507,7 @@ fn an_unknown_cache_model_is_an_error_and_none_gives_breaks_only() {
             target,
             records: &records,
             spans: &spans,
+            started_ms: None,
             encoder: None,
         })
     };
@@ -520,6 +556,7 @@ fn the_embedded_tokenizer_and_the_embedded_cache_agree_over_a_whole_chat() {
         target: &target("blocks:1"),
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder: Some(&encoder),
     })
     .expect("a known model");
@@ -566,6 +603,7 @@ fn a_fresh_unit_that_begins_warm_is_contaminated_also_where_nothing_counts_token
             target: &target("steps:128,min=1024"),
             records: &[record],
             spans: &store(&[]),
+            started_ms: None,
             encoder: None,
         });
         found.expect("a known model")[0]

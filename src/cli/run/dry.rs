@@ -11,7 +11,7 @@ mod width;
 
 use super::plan::{EMBEDDED, Planned};
 use super::{Arguments, progress};
-use crate::analysis::cost::{bill, bill_uncached};
+use crate::analysis::cost::{Moment, buckets};
 use crate::cache::Model;
 use crate::chat::{Usage, UsageOrigin};
 use crate::cli::assumed::Stated;
@@ -73,6 +73,14 @@ struct Assumed {
     lifetime: Option<Duration>,
     speed: Option<Speed>,
     price: Option<Price>,
+}
+
+impl Assumed {
+    /// Milliseconds that the cache keeps an entry for.
+    fn kept_ms(&self) -> Option<u64> {
+        self.lifetime
+            .and_then(|span| u64::try_from(span.as_millis()).ok())
+    }
 }
 
 /// Prints the plan of the run.
@@ -222,9 +230,7 @@ fn rows(given: &Arguments, planned: &Planned) -> Result<Vec<Row>, Failure> {
                 let model = predicted::Model {
                     cache: &assumed.cache,
                     encoder: &encoder,
-                    lifetime_ms: assumed
-                        .lifetime
-                        .and_then(|span| u64::try_from(span.as_millis()).ok()),
+                    lifetime_ms: assumed.kept_ms(),
                 };
                 let resources = Arc::clone(resources);
                 let (requests, _) =
@@ -409,7 +415,7 @@ fn estimate(requests: &[Predicted], assumed: &Assumed) -> Estimate {
         if let Some(price) = &assumed.price {
             sum.cost = sum
                 .cost
-                .zip(dearest(price, whole, output))
+                .zip(dearest(price, assumed.kept_ms(), whole, output))
                 .map(|(a, b)| a + b);
         }
     }
@@ -420,12 +426,20 @@ fn at(tokens: Tokens, per_second: f64) -> Duration {
     Duration::try_from_secs_f64(tokens.0 as f64 / per_second).unwrap_or_default()
 }
 
-/// The most that a request may cost: nothing is read, and what is billed most for
-/// newly cached tokens is billed for all of them.
-pub(super) fn dearest(price: &Price, prompt: Tokens, output: Tokens) -> Option<Money> {
+/// The most that a request may cost: nothing is read, what is billed most for newly
+/// cached tokens is billed for all of them, and at the dearest hour of the week.
+///
+/// `None` where keeping them is charged and how long a cache keeps them is not known.
+pub(super) fn dearest(
+    price: &Price,
+    kept_ms: Option<u64>,
+    prompt: Tokens,
+    output: Tokens,
+) -> Option<Money> {
     let usage = Usage {
         total: Some(prompt),
         read: Some(Tokens(0)),
+        write: Some(Tokens(0)),
         output: Some(output),
         origin: UsageOrigin::Reported,
         ..Usage::default()
@@ -438,12 +452,23 @@ pub(super) fn dearest(price: &Price, prompt: Tokens, output: Tokens) -> Option<M
         write_long: Some(prompt),
         ..usage.clone()
     };
-    let written = [bill(price, &short), bill(price, &long)];
-    written
-        .into_iter()
-        .flatten()
-        .chain(bill_uncached(price, &usage))
-        .max()
+    if price.storage_hour.is_some() && kept_ms.is_none() {
+        return None;
+    }
+    let moment = Moment {
+        at_ms: None,
+        kept_ms,
+    };
+    let at_peak = price.peak.as_ref().map(|peak| Price {
+        tiers: peak.tiers.clone(),
+        ..price.clone()
+    });
+    let most = |price: &Price| {
+        let each = [&usage, &short, &long].map(|usage| buckets(price, usage, moment));
+        let bills = each.into_iter().flatten().map(|buckets| buckets.sum());
+        bills.max()
+    };
+    most(price).max(at_peak.as_ref().and_then(most))
 }
 
 impl Estimate {

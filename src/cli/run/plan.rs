@@ -4,7 +4,7 @@ use super::dry::dearest;
 use super::levels::Load;
 use super::state::{self, EvictionProbe};
 use super::{Arguments, shard};
-use crate::analysis::cost::bill;
+use crate::analysis::cost::{Moment, buckets};
 use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
@@ -16,7 +16,9 @@ use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
 use crate::load::limits::{Budget, Gate, Tariff};
 use crate::load::{self, Beginning, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
-use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts};
+use crate::record::{
+    ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts, WallTime,
+};
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
@@ -235,11 +237,24 @@ impl Planned {
     pub(super) fn gate(&self, target: &Target, budget: &Arc<Budget>) -> Gate {
         let tariff = match target.price.clone() {
             None => Tariff::free(),
-            Some(price) => {
+            Some(mut price) => {
+                let kept_ms = target
+                    .lifetime
+                    .and_then(|span| u64::try_from(span.as_millis()).ok());
+                if kept_ms.is_none() {
+                    // What cannot be reckoned holds nothing back; the rest does.
+                    price.storage_hour = None;
+                }
                 let bound = price.clone();
+                let now = move || Moment {
+                    at_ms: Some(WallTime::now().epoch_ms()),
+                    kept_ms,
+                };
                 Tariff::new(
-                    move |usage| bill(&price, usage),
-                    move |prompt, output| dearest(&bound, prompt, output).unwrap_or_default(),
+                    move |usage| Some(buckets(&price, usage, now())?.sum()),
+                    move |prompt, output| {
+                        dearest(&bound, kept_ms, prompt, output).unwrap_or_default()
+                    },
                 )
             }
         };

@@ -13,6 +13,7 @@
 //! `message_start` or with `message_delta`. `LiteLLM` starts with zeros, vLLM with
 //! the whole prompt where later only its uncached part is meant.
 
+mod piece;
 mod read;
 
 use super::openai_chat::cache_control;

@@ -5,6 +5,7 @@ use crate::chat::{ChatEvent, FinishReason};
 use crate::provider::reading::{Reader, arguments, index, list, text};
 use crate::provider::usage;
 use serde_json::Value;
+use std::borrow::Cow;
 
 #[derive(Default)]
 pub(super) struct OpenAiReader {
@@ -13,7 +14,7 @@ pub(super) struct OpenAiReader {
 }
 
 impl Reader for OpenAiReader {
-    fn piece(&mut self, data: &str) -> Option<String> {
+    fn piece<'d>(&mut self, data: &'d str) -> Option<Cow<'d, str>> {
         piece::of(data, self.served_by)
     }
 
@@ -42,12 +43,12 @@ impl OpenAiReader {
             read_choice(choice, out);
             out.extend(token_ids(choice).map(ChatEvent::TokenIds));
         }
-        let object = [Some(value), choice]
-            .into_iter()
-            .flatten()
-            .find_map(|place| usage::inclusive(place.get("usage")?));
+        let objects = [Some(value), choice].into_iter().flatten();
+        let object = objects
+            .filter_map(|place| usage::inclusive(place.get("usage")?))
+            .reduce(|first, other| if first.says_anything() { first } else { other });
         if let Some(usage) = object {
-            self.counted = true;
+            self.counted |= usage.says_anything();
             out.push(ChatEvent::Usage(usage));
         } else if !self.counted
             && let Some(usage) = value.get("timings").and_then(usage::timings)
