@@ -80,10 +80,10 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     let (mut together, mut noted) = (Together::default(), Vec::with_capacity(records.len()));
     for (index, &record) in records.iter().enumerate() {
         let held = may_be_held(record);
-        steps.add(index, record);
         let broke = breaks
             .next(record, held)
             .map(|place| counted(&place, record, &records, &renderer, &steps));
+        steps.add(index, record);
         // A retry goes on from its own first attempt: the break is the request's all the same.
         let request = (
             Arc::clone(&record.conversation),
@@ -256,8 +256,8 @@ fn counted(
     });
     let other_conversation =
         earlier.is_some_and(|earlier| earlier.conversation != record.conversation);
-    let events = if other_conversation {
-        record.events.iter().collect()
+    let earlier = if other_conversation {
+        Vec::new()
     } else {
         steps.since(&record.conversation, place.predecessor)
     };
@@ -266,7 +266,8 @@ fn counted(
         cause: cause(
             &place.origin,
             place.displaced.as_ref(),
-            &events,
+            &record.events,
+            &earlier,
             other_conversation && record.turn == 1,
         ),
         byte: place.byte,
@@ -288,7 +289,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Those between the request of that index and the newest one.
+    /// Those behind the request of that index.
     fn since(&self, conversation: &Arc<str>, index: usize) -> Vec<&'a EventLabel> {
         let steps = self.0.get(conversation).map_or(&[][..], Vec::as_slice);
         let from = steps.partition_point(|(at, _)| *at <= index);

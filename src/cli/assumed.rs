@@ -71,7 +71,7 @@ impl Assumptions {
             ..Aim::default()
         };
         let stated = if aim.target.is_some() {
-            Stated::remote(aim, scenarios)?
+            Stated::remote(&aim, scenarios)?
         } else {
             let profile = first("profile");
             let profile = profile.as_deref().map(serve::profile).transpose()?;
@@ -141,10 +141,12 @@ impl Stated {
     /// # Errors
     ///
     /// A name that nobody knows.
-    pub(super) fn remote(aim: Aim, scenarios: &[PathBuf]) -> Result<Self, Failure> {
+    pub(super) fn remote(aim: &Aim, scenarios: &[PathBuf]) -> Result<Self, Failure> {
         let name = aim.target.clone().unwrap_or_default();
-        let entry = targets::named(&aim, scenarios)?;
-        let aim = entry.as_ref().map_or(aim.clone(), |entry| entry.aim(&aim));
+        let entry = targets::named(aim, scenarios)?;
+        let aim = entry
+            .as_ref()
+            .map_or_else(|| aim.clone(), |entry| entry.aim(aim));
         let (cache, lifetime) = (aim.cache_model()?, aim.lifetime.map(Duration::from_secs));
         let form = form(aim, true);
         let (dialect, _) = form.resolve()?;

@@ -7,13 +7,13 @@ use crate::chat::Origin;
 use std::sync::Arc;
 
 /// Keys of the sources that say something else in `after` than in `before`, sampled
-/// around a step. A source that follows the clock is among them only where the step
-/// itself moved it: an hour later in a day, the date is the same.
+/// around a step. A date is among them where the step brought another one; what says
+/// something else with every second changes by itself, and by no step.
 pub fn changed(before: &Sample, after: &Sample) -> Vec<Arc<str>> {
     let agent = before.system != after.system
-        || resolve(&before.system, &before.at) != resolve(&after.system, &after.at);
+        || (resolve(&before.system, &before.at) != resolve(&after.system, &after.at)
+            && !is_restless(after));
     let web = before.web_search != after.web_search;
-    let time = before.at.at != after.at.at && after.web_search.is_some();
     let known = [
         (Origin::TOOLS, before.tools != after.tools),
         (Origin::MODEL, before.model != after.model),
@@ -25,7 +25,7 @@ pub fn changed(before: &Sample, after: &Sample) -> Vec<Arc<str>> {
         (key::ARTIFACTS, before.artifacts != after.artifacts),
         (key::SKILLS, before.skills != after.skills),
         (key::MEMORY, before.memory != after.memory),
-        (key::WEB_SEARCH_TIME, web || time),
+        (key::WEB_SEARCH_TIME, web),
         (key::DATE, before.at.date() != after.at.date()),
         (key::SEND_TIME, before.timestamps != after.timestamps),
     ];
@@ -40,6 +40,14 @@ pub fn changed(before: &Sample, after: &Sample) -> Vec<Arc<str>> {
         }
     }
     keys
+}
+
+/// Whether the instructions say something else a second later.
+fn is_restless(sample: &Sample) -> bool {
+    let mut later = sample.at.clone();
+    let second = jiff::SignedDuration::from_secs(1);
+    later.at = later.at.checked_add(second).unwrap_or(later.at);
+    resolve(&sample.system, &sample.at) != resolve(&sample.system, &later)
 }
 
 #[cfg(test)]
@@ -80,6 +88,10 @@ mod tests {
             sample.at.zone = TimeZone::get("Asia/Tokyo").unwrap();
         });
         assert_eq!(zone, date, "it is tomorrow there");
+        let restless = keys(|sample| {
+            sample.system = "It is {{iso_datetime}}.".into();
+        });
+        assert_eq!(restless, &date[..2], "other instructions");
         assert_eq!(keys(|sample| sample.memory.on = false), ["memory"]);
         assert_eq!(keys(|sample| sample.other[0].1 = "2".into()), ["x"]);
         assert_eq!(keys(|sample| sample.other.clear()), ["x"]);

@@ -121,7 +121,8 @@ pub struct StrategyKind {
     /// reads it the conversation puts a compaction in front of a message.
     pub compacts: bool,
     /// Of which sources a change is told in a message, by their keys, so that what was
-    /// written of them before stays as it is. `None` where that is not known.
+    /// written of them before stays as it is. `None` where that is not known. Tools and
+    /// the model can be told by nobody, and are not asked for.
     pub tells: Option<fn(&str) -> bool>,
     /// Starts it for one conversation.
     pub start: fn(Setup) -> Result<Box<dyn Strategy>, ContextError>,

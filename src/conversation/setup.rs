@@ -1,7 +1,7 @@
 //! What a conversation is started with.
 
 use super::nonce::{Nonce, NoncePlace};
-use crate::chat::Wire;
+use crate::chat::{Origin, Wire};
 use crate::context::registry::key;
 use crate::context::view::Sample;
 use crate::context::{Configuration, ContextError, Phrases, Setup, Strategy, changed, strategy};
@@ -141,7 +141,12 @@ impl Layout {
         };
         // Memory that is off is withheld from all of a request.
         let switched = before.memory.on != after.memory.on;
-        let anew = |key: &Arc<str>| !tells(key) || (switched && **key == *key::MEMORY);
+        let anew = |key: &Arc<str>| match &**key {
+            // No message can tell these.
+            Origin::TOOLS | Origin::MODEL => true,
+            key::MEMORY if switched => true,
+            key => !tells(key),
+        };
         Some(changed.into_iter().filter(anew).collect())
     }
 }

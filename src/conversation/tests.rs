@@ -408,6 +408,53 @@ fn strategies_see_the_model_that_is_asked_before_any_step_names_one() {
 }
 
 #[test]
+fn a_step_says_which_sources_the_layout_writes_anew_because_of_it() {
+    let actions = || {
+        vec![
+            user("a"),
+            set(|set| set.artifacts = Some(Some("A".into()))),
+            set(|set| set.memory = Some(false)),
+            Action::Wait(Duration::from_hours(26)),
+            Action::Wait(Duration::from_mins(10)),
+            Action::Tools(Arc::new([tool("other")])),
+            Action::Compact(compact(0, Coverage)),
+            user("b"),
+        ]
+    };
+    let anew: [&[&str]; 6] = [&["artifacts"], &["memory"], &["date"], &[], &["tools"], &[]];
+    let told: [&[&str]; 6] = [&[], &["memory"], &[], &[], &["tools"], &[]];
+    let layered: [&[&str]; 6] = [&["artifacts"], &["memory"], &[], &[], &["tools"], &[]];
+    for (name, expected) in [
+        ("dev", anew),
+        ("copilot-4", anew),
+        ("layered", layered),
+        ("turn-context", told),
+        ("append-only", told),
+    ] {
+        let requests = run(actions(), name);
+        let found: Vec<Vec<String>> = requests[1]
+            .events
+            .iter()
+            .map(|event| {
+                event
+                    .rewrites
+                    .iter()
+                    .flatten()
+                    .map(ToString::to_string)
+                    .collect()
+            })
+            .collect();
+        assert_eq!(found, expected, "{name}");
+    }
+    let note = Action::Note(vec![("spec.md".into(), NoteEdit::Touch)]);
+    let requests = run(vec![note, user("a")], "dev");
+    assert_eq!(
+        requests[0].events[0].rewrites, None,
+        "nobody knows what shows it"
+    );
+}
+
+#[test]
 fn nonce_and_hints_are_put_in_below_the_strategy() {
     let scenario = Arc::new(scenario(vec![user("a")]));
     let mut configuration = Configuration::built_in("append-only").unwrap();

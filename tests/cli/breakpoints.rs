@@ -137,8 +137,8 @@ fn what_is_predicted_of_a_plan_is_what_its_run_is_held_to() {
         ("model: o3-mini", "openai-chat"),
     ] {
         let plan = format!(
-            "plan: p\nscenarios: [idle.yaml]\nconfig: [dev, dev-5m, append-only]\n\
-             dialect: {dialect}\n{about}\n"
+            "plan: p\nscenarios: [idle.yaml]\nconfig: [dev, five, append-only]\n\
+             configurations: {{five: {{base: dev, marker_ttl: 5m}}}}\ndialect: {dialect}\n{about}\n"
         );
         folder.write("plan.yaml", &plan);
         let out = format!("run-{}", folder.files().len());

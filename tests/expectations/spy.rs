@@ -131,7 +131,7 @@ fn gone(facts: &mut Facts, chain: &Chain<'_>) {
         }
         for (key, text) in &before.other {
             if now.other.iter().all(|(other, _)| other != key) {
-                let ways = format!("[{key}] off{OR}<ctx {key} off/>");
+                let ways = format!("[{key}] off{OR}<ctx other \"{key}\" off/>");
                 found.insert(text.to_string(), (key.to_string(), ways));
             }
         }

@@ -14,15 +14,15 @@ const STRUCTURAL: &[&str] = &[
     "regenerate",
     "branch",
     "configuration",
-    "system",
-    "tools",
-    "model",
     "reload",
     "new chat",
     "new_chat",
     "subagent",
     "approve",
 ];
+
+/// Steps that do so where the layout has not just told them.
+const IN_FRONT: &[&str] = &["system", "tools", "model"];
 
 /// Words of sources that follow the clock.
 const CLOCK: &[&str] = &["date", "time", "now", "clock", "datetime", "timestamp"];
@@ -55,13 +55,15 @@ const SPOKEN: &[&str] = &[
 ];
 
 /// The label of the step that changed `origin`, or took away `displaced` that stood
-/// there before, out of `events`: the steps between the earlier request and this one.
+/// there before. `own` are the steps since the request before this one, `earlier` those
+/// between that and the earlier request that this one is compared with.
 ///
-/// A step says which sources it changed whose text the layout writes anew. Of several
-/// that changed the one at the place it is the last, and of waits, which all move the
-/// same clock, the longest. A step that says nothing of it (what is attached, records
-/// of earlier versions) is judged by its words. Where none changed the source it is the
-/// last step that changes the conversation itself: it brought in what was told before.
+/// A step says which sources it changed whose text the layout writes anew; one that says
+/// nothing of it (what is attached, records of earlier versions) is judged by its words.
+/// Named is, in this order, what changed the source at the place (of several steps the
+/// last, of waits, which all move the same clock, the longest), what changed the one that
+/// stood there, what changed the conversation itself (it brings in what was only told
+/// before), and for a source that changes with every second the longest wait.
 ///
 /// Without such a step it is what is known of the place: `first request` of a
 /// conversation, `library grew`, `library changed` where one of its items did, `time passed`, `memory moved` where a source's
@@ -70,53 +72,58 @@ const SPOKEN: &[&str] = &[
 pub fn cause(
     origin: &Origin,
     displaced: Option<&Origin>,
-    events: &[&EventLabel],
+    own: &[EventLabel],
+    earlier: &[&EventLabel],
     first_request: bool,
 ) -> Arc<str> {
-    let own = source(origin.as_str());
+    let here = source(origin.as_str());
     let before = displaced.map(|origin| source(origin.as_str()));
-    let of_before = || {
-        let steps: Vec<&EventLabel> = events.iter().copied().filter(|it| !is_wait(it)).collect();
-        changing(before?, &steps)
-    };
-    let structural = || {
-        let begins = |event: &&&EventLabel| {
-            let label = &event.label;
-            STRUCTURAL.iter().any(|word| label.starts_with(word))
-        };
-        events.iter().rev().find(begins).copied()
-    };
-    let found = changing(own, events).or_else(of_before);
-    if let Some(event) = found.or_else(structural) {
+    let (waits, steps): (Vec<_>, Vec<_>) = own.iter().partition(|event| is_wait(event));
+    let found = changing(here, &steps)
+        .or_else(|| changing(before?, &steps))
+        .or_else(|| longest(waits.iter().copied().filter(|wait| rewrites(wait, here))))
+        .or_else(|| steps.iter().rev().copied().find(|step| is_structural(step)))
+        .or_else(|| longest(waits.iter().copied().filter(|_| follows_clock(here))))
+        .or_else(|| {
+            let mut earlier = earlier.iter().rev().copied();
+            earlier.find(|step| rewrites(step, here))
+        });
+    if let Some(event) = found {
         return Arc::clone(&event.label);
     }
     let displaced = displaced.map(Origin::as_str);
     Arc::from(without_step(
         origin.as_str(),
         displaced,
-        follows_clock(own),
+        follows_clock(here),
         first_request,
     ))
 }
 
-/// The step that changed `source`.
-fn changing<'a>(source: &str, events: &[&'a EventLabel]) -> Option<&'a EventLabel> {
-    let said = events.iter().copied().filter(|event| {
-        let rewrites = event.rewrites.iter().flatten();
-        rewrites.into_iter().any(|key| **key == *source)
-    });
-    let (waits, steps): (Vec<_>, Vec<_>) = said.partition(|event| is_wait(event));
-    let silent = || events.iter().copied().filter(|it| it.rewrites.is_none());
-    steps
-        .last()
-        .copied()
-        .or_else(|| naming(&words(source), silent()))
-        .or_else(|| waits.into_iter().max_by_key(|event| waited(event)))
-        .or_else(|| {
-            silent()
-                .filter(|it| follows_clock(source) && is_wait(it))
-                .max_by_key(|it| waited(it))
-        })
+/// The step that changed `source`: the last that says so, else the one whose words do.
+fn changing<'a>(source: &str, steps: &[&'a EventLabel]) -> Option<&'a EventLabel> {
+    let said = steps.iter().rev().find(|step| rewrites(step, source));
+    let silent = steps.iter().filter(|step| step.rewrites.is_none());
+    said.copied()
+        .or_else(|| naming(&words(source), silent.copied()))
+}
+
+/// Whether the layout writes `source` anew because of a step, as far as that is known.
+fn rewrites(event: &EventLabel, source: &str) -> bool {
+    let mut keys = event.rewrites.iter().flatten();
+    keys.any(|key| **key == *source)
+}
+
+/// Whether a step changes the conversation itself.
+fn is_structural(event: &EventLabel) -> bool {
+    let begins = |words: &[&str]| words.iter().any(|word| event.label.starts_with(word));
+    let told = event.rewrites.as_ref().is_some_and(Vec::is_empty);
+    begins(STRUCTURAL) || (begins(IN_FRONT) && !told)
+}
+
+/// The longest wait, the last of several.
+fn longest<'a>(waits: impl Iterator<Item = &'a EventLabel>) -> Option<&'a EventLabel> {
+    waits.max_by_key(|wait| waited(wait))
 }
 
 /// The event that has most words of a source, the last of several; `None` where

@@ -21,8 +21,14 @@ fn step(label: &str, rewrites: &[&str]) -> EventLabel {
 
 fn found(origin: &str, displaced: Option<&str>, events: &[EventLabel], first: bool) -> String {
     let displaced = displaced.map(Origin::from);
-    let events: Vec<&EventLabel> = events.iter().collect();
-    cause(&Origin::from(origin), displaced.as_ref(), &events, first).to_string()
+    cause(
+        &Origin::from(origin),
+        displaced.as_ref(),
+        events,
+        &[],
+        first,
+    )
+    .to_string()
 }
 
 fn silents(labels: &[&str]) -> Vec<EventLabel> {
@@ -109,10 +115,7 @@ fn the_step_that_changed_the_source_is_named_and_no_other() {
         // Both move the same clock.
         (
             "tool_runtime.web_search",
-            vec![
-                step("wait 26h", &["tool_runtime.web_search"]),
-                step("wait 10m", &["tool_runtime.web_search"]),
-            ],
+            vec![step("wait 26h", &[]), step("wait 10m", &[])],
             "wait 26h",
         ),
         (
@@ -145,6 +148,9 @@ fn the_step_that_changed_the_source_is_named_and_no_other() {
             vec![step("subagent", &[]), step("model m2", &["model"])],
             "model m2",
         ),
+        // On a target that has one model the step is a label.
+        ("user", vec![step("model m2", &[])], "history"),
+        ("user", vec![step("model m2", &["model"])], "model m2"),
         // A note that is called like a source.
         (
             "notes/project.md",
@@ -161,4 +167,28 @@ fn the_step_that_changed_the_source_is_named_and_no_other() {
     for (origin, events, expected) in cases {
         assert_eq!(found(origin, None, &events, false), expected, "{origin}");
     }
+}
+
+#[test]
+fn steps_before_the_request_in_between_count_where_they_changed_the_source() {
+    let on = step("artifacts on", &["artifacts"]);
+    let moved = step("memory changed tone", &["memory"]);
+    let branch = step("edit turn 2", &[]);
+    let earlier = [&on, &moved, &branch];
+    let of = |origin: &str, displaced: Option<&str>, own: &[EventLabel]| {
+        let displaced = displaced.map(Origin::from);
+        cause(
+            &Origin::from(origin),
+            displaced.as_ref(),
+            own,
+            &earlier,
+            false,
+        )
+        .to_string()
+    };
+    assert_eq!(of("artifacts", None, &[]), "artifacts on");
+    assert_eq!(of("user", Some("memory"), &[]), "memory moved");
+    assert_eq!(of("reply", None, &[]), "history");
+    let reload = step("reload", &[]);
+    assert_eq!(of("artifacts", None, &[reload]), "reload");
 }

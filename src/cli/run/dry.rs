@@ -358,7 +358,7 @@ impl Assumed {
             Stated::embedded(aim, profile, &own)?
         } else {
             aim.target = Some(target.to_owned());
-            Stated::remote(aim, &given.files.scenarios)?
+            Stated::remote(&aim, &given.files.scenarios)?
         };
         let simulated = target == EMBEDDED;
         let price = if simulated {

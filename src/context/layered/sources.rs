@@ -56,7 +56,6 @@ fn first_layer(
 pub(super) fn goes_with_the_question(key: &str) -> bool {
     match key {
         key::WEB_SEARCH_TIME | key::TEMPORAL_AGENT | key::DATE | key::SEND_TIME => true,
-        Origin::TOOLS | Origin::MODEL => false,
         _ => !registry::knows(key),
     }
 }

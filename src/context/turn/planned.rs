@@ -12,7 +12,7 @@ use super::history::update_of;
 use super::live::agent_piece;
 use super::produce::{Clock, Producer};
 use super::state::{self, Anchor, Output, To, Update, Value};
-use crate::chat::{Class, Origin};
+use crate::chat::Class;
 use crate::context::registry::{self, key};
 use crate::context::stored::Stored;
 use crate::context::strategy::Plan;
@@ -25,7 +25,6 @@ use std::sync::Arc;
 pub(super) fn tells(key: &str) -> bool {
     match key {
         key::AGENT | key::TEMPORAL_AGENT | key::CONFIGURED | key::AGENT_FILES => false,
-        Origin::TOOLS | Origin::MODEL => false,
         _ => registry::knows(key),
     }
 }

@@ -481,11 +481,10 @@ fn a_key_that_names_another_source_is_refused_where_it_stands() {
      2 │ steps:
      3 │   - set: {other: {project: FAKE}}
        ·                   ───┬───
-       ·                      ╰── `project` is no key of its own: it names something else
+       ·                      ╰── here
        ╰────
-      help: `other` is for keys that no registry knows, and for
-            `configured_additional` and `agent_context_files`; `prefixbench list
-            sources` shows the rest
+      help: `other` is for keys that no registry knows, and for `configured_additional` and
+            `agent_context_files`; `prefixbench list sources` shows the rest
     "
     );
 }
