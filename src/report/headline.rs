@@ -91,6 +91,12 @@ fn sentence(arena: &[Total], results: &Results) -> String {
 
 /// Why no answer of an arena is in its shares.
 fn without_share(arena: &[Total], answered: u64) -> String {
+    if arena.iter().all(|total| total.figures.set_apart == 0) {
+        return format!(
+            "No share can be given: the server reported no usable count of cached tokens in {}.",
+            count(answered, "answer")
+        );
+    }
     let reasons: [(fn(&Figures) -> u64, &str); 4] = [
         (
             |figures| figures.contaminated.requests,
