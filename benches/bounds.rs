@@ -65,6 +65,7 @@ fn computed(recorded: &Recorded, encoder: &SharedEncoder) -> Vec<BoundRecord> {
         target: &target,
         records: &recorded.records,
         spans: &recorded.spans,
+        started_ms: None,
         encoder: Some(encoder),
     };
     bounds(&inputs).expect("a known model")

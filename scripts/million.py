@@ -3,8 +3,9 @@
 
     scripts/million.py RUN OUT [--records N] [--without-prompts]
 
-Each copy has a repeat, conversation names and salts of its own, and latencies
-drawn anew (seeded); all else is as RUN has it. Prompts make up nearly all of a
+Each copy has a repeat, conversation names and salts of its own (one salt for each
+conversation), and latencies drawn anew (seeded); all else is as RUN has it. Of several
+repeats in RUN the first of each conversation is copied, so that no record is there twice. Prompts make up nearly all of a
 run's bytes: --without-prompts leaves them out.
 """
 
@@ -44,6 +45,20 @@ def stamps(old, start, rng):
                     "first_text_us": first, "first_answer_us": first, "done_us": done})
 
 
+def first_repeats(requests):
+    """The records of the lowest repeat of each conversation."""
+    lowest = {}
+    for record in requests:
+        name = record["conversation"].rsplit("/", 1)[0]
+        lowest[name] = min(lowest.get(name, record["repeat"]), record["repeat"])
+    return [record for record in requests
+            if record["repeat"] == lowest[record["conversation"].rsplit("/", 1)[0]]]
+
+
+def attempt(record):
+    return tuple(record[name] for name in ("conversation", "turn", "request", "attempt"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("run", type=pathlib.Path)
@@ -51,8 +66,8 @@ def main():
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--without-prompts", action="store_true")
     given = parser.parse_args()
-    requests = lines(given.run / "requests.jsonl")
-    bounds = lines(given.run / "bounds.jsonl")
+    requests = first_repeats(lines(given.run / "requests.jsonl"))
+    bounds = {attempt(bound): pieces(bound, ("conversation",)) for bound in lines(given.run / "bounds.jsonl")}
     if not all(record["outcome"] == "ok" for record in requests):
         print("every request of RUN must have been answered", file=sys.stderr)
         return 2
@@ -61,22 +76,24 @@ def main():
         shutil.copy(given.run / name, given.out / name)
     if given.without_prompts:
         requests = [record | {"prompt": []} for record in requests]
-    cut = [(record, record["conversation"].rsplit("/", 1)[0],
+    cut = [(record, record["conversation"].rsplit("/", 1)[0], bounds.get(attempt(record)),
             pieces(record, ("repeat", "conversation", "stamps", "salt"))) for record in requests]
-    bound_cut = [(bound["conversation"].rsplit("/", 1)[0], pieces(bound, ("conversation",))) for bound in bounds]
     rng, written = random.Random(7), 0
     with open(given.out / "requests.jsonl", "w", encoding="utf-8") as file, \
             open(given.out / "bounds.jsonl", "w", encoding="utf-8") as bound_file:
         repeat = 0
         while written < given.records:
             repeat += 1
-            for record, name, part in cut[:given.records - written]:
+            salts = {}
+            for record, name, bound, part in cut[:given.records - written]:
                 at = stamps(record["stamps"], written * 1_000, rng)
+                if name not in salts:
+                    salts[name] = f"{rng.getrandbits(96):024x}"
                 file.write(f'{part[0]}{repeat}{part[1]}"{name}/{repeat}"{part[2]}{at}{part[3]}'
-                           f'"{rng.getrandbits(96):024x}"{part[4]}\n')
+                           f'"{salts[name]}"{part[4]}\n')
                 written += 1
-            for name, part in bound_cut:
-                bound_file.write(f'{part[0]}"{name}/{repeat}"{part[1]}\n')
+                if bound:
+                    bound_file.write(f'{bound[0]}"{name}/{repeat}"{bound[1]}\n')
     print(f"{written} records in {given.out}")
     return 0
 

@@ -7,12 +7,15 @@ Shares no code with the program: Python's own library and the definitions in
 docs/reading.md. Compared are, in each run folder,
 
 * summary.csv and summary.json: every row, total, group, turn and break;
-* report.html: every number in its tables, as its value and as it is written.
+* report.html: every number in its tables, as its value and as it is written, and every
+  number in its words (page_words.py): headline, what limits the numbers, breaks, what
+  to change. How late the client was is read from requests.jsonl, where it stands.
 
 Costs are billed here again, by the prices in manifest.json; after `report --prices`
-give --other-prices, and those that need prices are left alone. Not recomputed are
-intervals (they are drawn at random) and the counts of flags. Exit code 1 on any
-difference, 2 if a file cannot be read.
+give --other-prices, and those that need prices are left alone. Intervals are drawn at
+random and not drawn again: they have to hold what they are of, and to be the same in
+every file. Numbers inside pictures are not compared. Exit code 1 on any difference, 2
+if a file cannot be read.
 """
 
 import csv
@@ -24,6 +27,8 @@ import pathlib
 import re
 import sys
 from decimal import Decimal
+
+from page_words import FORMS, check_words
 
 CELL = ("group", "scenario", "configuration", "target", "model", "load")
 TOTAL = ("configuration", "target", "model", "load")
@@ -65,6 +70,8 @@ def quantile(sample, q):
 
 # Requests of the longest conversation of each scenario of the run at hand.
 LONGEST = {}
+# Conversations begun of each scenario among the rows at hand, counted or not.
+BEGUN = {}
 
 
 def has(row, flag):
@@ -118,6 +125,9 @@ def figures(rows):
         read = sum(int(row["read_tokens"]) for row in said)
         found |= {f"{name}_requests": len(some) or None, f"{name}_total": tokens if some else None,
                   f"{name}_read": read if some else None, f"{name}_share": ratio(read, tokens)}
+    BEGUN.clear()
+    for name, scenario in {(row["conversation"], row["scenario"]) for row in rows}:
+        BEGUN.setdefault(scenario, set()).add(name)
     return found | shares(counted) | costs(answered, counted)
 
 
@@ -185,10 +195,17 @@ def shares(counted):
 
 def per_conversation(counted, value):
     """Mean of the conversations that have as many counts as the longest conversation of their
-    scenario has requests; None where a value of one of them is not known."""
-    sums = [all_or_none(map(value, found)) for found in by(counted, ["conversation"]).values()
-            if len(found) >= LONGEST.get(found[0]["scenario"], 0)]
-    return all_or_none(sums) / len(sums) if sums and all_or_none(sums) is not None else None
+    scenario has requests, where a scenario weighs by its conversations that were begun; None where
+    a scenario has no such conversation, or a value of one of them is not known."""
+    whole = {}
+    for found in by(counted, ["conversation"]).values():
+        scenario = found[0]["scenario"]
+        if len(found) >= LONGEST.get(scenario, 0):
+            whole.setdefault(scenario, []).append(all_or_none(map(value, found)))
+    if not BEGUN or set(whole) != set(BEGUN) or any(None in some for some in whole.values()):
+        return None
+    begun = sum(len(names) for names in BEGUN.values())
+    return sum(sum(some) * len(BEGUN[scenario]) / len(some) for scenario, some in whole.items()) / begun
 
 
 # Prices of the run's targets in pico-dollars, and when the run began in milliseconds since 1970.
@@ -204,8 +221,10 @@ def tier_of(price, row, total):
     return [tier for tier in tiers if total > tier["above"] or tier["above"] == 0][-1]
 
 
-def bill(row, read, write=0, write_long=0):
-    """The bill of a request with these counts, bucket by bucket; None where a price is not known."""
+def bill(row, read, write=0, write_long=0, written=True):
+    """The bill of a request with these counts, bucket by bucket; None where a price is not known.
+
+    `written` is None where the server said nothing of it, False where there is no cache to write to."""
     price, total, output = PRICES.get(row["target"]), whole(row["total_tokens"]), whole(row["output_tokens"])
     if not price or None in (total, read, output):
         return None
@@ -219,8 +238,12 @@ def bill(row, read, write=0, write_long=0):
     if plain < 0 or any(tokens[name] and each[name] is None for name in tokens):
         return None
     found = {name: tokens[name] * (each[name] or 0) for name in tokens}
-    kept = (price["kept_ms"] or 0) * (write + write_long)
-    found["storage"] = (price.get("storage_hour") or 0) * kept // 3_600_000
+    found["storage"] = 0
+    if price.get("storage_hour") is not None and written is not False:
+        # Unknown where it is charged and the server does not say what it wrote, or nobody how long that is kept.
+        if written is None or (write + write_long and price["kept_ms"] is None):
+            return None
+        found["storage"] = price["storage_hour"] * (price["kept_ms"] or 0) * (write + write_long) // 3_600_000
     found["premium"] = found["write"] + found["write_long"] - (write + write_long) * tier["input"]
     return found
 
@@ -229,8 +252,13 @@ def amount(found):
     return None if found is None else sum(value for name, value in found.items() if name != "premium")
 
 
+def said_written(row):
+    return True if row["write_tokens"] or row["write_long_tokens"] else None
+
+
 def bill_of(row):
-    return bill(row, whole(row["read_tokens"]), int(row["write_tokens"] or 0), int(row["write_long_tokens"] or 0))
+    return bill(row, whole(row["read_tokens"]), int(row["write_tokens"] or 0), int(row["write_long_tokens"] or 0),
+                said_written(row))
 
 
 def best_of(row):
@@ -239,7 +267,8 @@ def best_of(row):
     total = int(row["total_tokens"])
     read = min(int(row["bound_tokens"]), total)
     write = min(int(row["write_tokens"] or 0), total - read)
-    return amount(bill(row, read, write, min(int(row["write_long_tokens"] or 0), total - read - write)))
+    write_long = min(int(row["write_long_tokens"] or 0), total - read - write)
+    return amount(bill(row, read, write, write_long, said_written(row)))
 
 
 def range_of(row):
@@ -251,7 +280,7 @@ def range_of(row):
     most = amount(bill(row, 0, total))
     if least is None or most is None:
         return None, None
-    return min(least, most), max(most, amount(bill(row, 0)))
+    return min(least, most), max(most, amount(bill(row, 0, written=False)))
 
 
 def usd(pico):
@@ -262,7 +291,7 @@ def costs(answered, counted):
     """A cost is the CSV's own, and is compared with the bill that is made here."""
     said = {id(row): int(Decimal(row["cost_usd"]) * 10**12) if row["cost_usd"] else None for row in counted}
     cost = lambda row: said[id(row)]
-    uncached = lambda row: amount(bill(row, 0))
+    uncached = lambda row: amount(bill(row, 0, written=False))
     names = ("plain", "read", "write", "write_long", "output", "storage", "premium")
     bills = [bill_of(row) for row in counted]
     missing = [row for row in answered if not is_counted(row)]
@@ -397,6 +426,13 @@ class Check:
             self.wrong.append(f"{where}: says {said}, recomputed {found}")
 
 
+def bracketed(check, where, value, low, high):
+    """An interval holds what it is of."""
+    check.compared += 1
+    if (low is None) != (high is None) or low is not None and not low - 1e-12 <= value <= high + 1e-12:
+        check.wrong.append(f"{where}: {value} is not between {low} and {high}")
+
+
 CSV_NAMES = {
     "cost_per_conversation_usd": "cost_per_conversation", "cost_least_usd": "cost_least",
     "cost_most_usd": "cost_most", "write_tokens": "written_tokens", "prompt_reuse_tokens": "prompt_reuse",
@@ -410,8 +446,10 @@ def check_csv(check, path, rows):
         said = list(csv.DictReader(file))
     check.equal(f"{path}: rows", len(said), len(cells))
     for line in said:
-        key = tuple(line[name] for name in CELL)
+        key = tuple(as_named(line[name]) for name in CELL)
         found = figures(cells.get(key, []))
+        bracketed(check, f"{path}: {key}", found["cached_share"], *(
+            float(line[name]) if line[name] else None for name in ("cached_share_low", "cached_share_high")))
         for name in line.keys() - set(CELL) - NOT_RECOMPUTED:
             ours = found[CSV_NAMES.get(name, name)]
             if name in ("full_hits", "hit_chances", "set_apart"):
@@ -442,6 +480,8 @@ def check_json(check, path, rows):
             where = f"{path}: {part}: {key}"
             for name, ours in JSON_NAMES.items():
                 check.same(f"{where}: {name}", numbers[name], found[ours])
+            ends = numbers["cached_interval"] or {"low": None, "high": None}
+            bracketed(check, f"{where}: cached share", found["cached_share"], ends["low"], ends["high"])
             for name in ("p50_us", "p90_us", "p99_us"):
                 for latency, ours in (("ttft", "ttft"), ("between_tokens", "between"), ("took", "took")):
                     times = numbers[latency]
@@ -523,6 +563,7 @@ def as_written(text):
 def check_html(check, path, rows):
     page = Tables()
     page.feed(path.read_text(encoding="utf-8"))
+    ends = intervals(path.parent / "summary.json")
     places = {"totals": TOTAL, "groups": GROUP, "scenarios": CELL, "turns": TURN, "breaks": BREAK,
               "costs": TOTAL, "reuse": TOTAL, "latencies": TOTAL, "apart": TOTAL, "fits": TOTAL,
               "differences": ("configuration", "base") + TOTAL[1:]}
@@ -544,6 +585,7 @@ def check_html(check, path, rows):
                     if not (everywhere and key == "configuration"))])
             else:
                 found = figures(mine)
+            check_ends(check, where, line, place, name, ends)
             for key, (text, value) in line.items():
                 if key in place or key in NOT_RECOMPUTED or key in ("events", "break"):
                     continue
@@ -562,10 +604,73 @@ def check_html(check, path, rows):
                     check.wrong.append(f"{where}: {key}: {text} cannot be read")
 
 
+# Columns of the table of differences, by their names in summary.json.
+DIFFERENCES = {"cost_difference": "cost_usd", "computed_difference": "computed",
+               "share_difference": "cached_share", "ttft_difference": "ttft_us"}
+
+
+def intervals(path):
+    """The intervals of summary.json: what they are of, and each line of a table that has them."""
+    said = json.loads(path.read_text(encoding="utf-8"))
+    found = []
+    for table, part in (("totals", "totals"), ("groups", "groups"), ("scenarios", "rows")):
+        for one in said[part]:
+            place = dict(one.get("key") or one["cell"])
+            if "group" in one:
+                place["group"] = one["group"]
+            found.append((table, place, {"cached_share": one["figures"]["cached_interval"]}))
+    for one in said["differences"]:
+        place = one["candidate"] | {"base": one["base"]["configuration"]}
+        found.append(("differences", place, {column: one.get(name) for column, name in DIFFERENCES.items()}))
+    for one in said["fits"]:
+        place = {name: one[name] for name in ("target", "model", "load")}
+        place["configuration"] = one["configuration"] or "all together"
+        found.append(("fits", place, {"slope_us": one["line"]["interval"]}))
+    return found
+
+
+def check_ends(check, where, line, place, table, found):
+    """The intervals of a line are those of summary.json, and hold what they are of."""
+    mine = [ends for name, of, ends in found if name == table
+            and all(of.get(key) == value for key, value in place.items())]
+    if table not in ("totals", "groups", "scenarios", "differences", "fits"):
+        return
+    check.equal(f"{where}: lines of summary.json", len(mine), 1)
+    for column, interval in (mine[0] if mine else {}).items():
+        if table == "differences":
+            check_difference(check, f"{where}: {column}", line.get(column), interval, DIFFERENCES[column])
+            continue
+        scale = 1e3 if table == "fits" else 1
+        low, high = (line.get(f"{column}_{end}", ("", None))[1] for end in ("low", "high"))
+        for end, said in (("low", low), ("high", high)):
+            check.same(f"{where}: {column} {end}", said, interval[end] * scale if interval else None)
+        if low is not None:
+            bracketed(check, f"{where}: {column}", line[column][1], low, high)
+
+
+def check_difference(check, where, cell, said, name):
+    """A difference is written with its interval, or without a number where that holds 0."""
+    text = cell[0] if cell else ""
+    if not said or not said["interval"]:
+        check.equal(where, "[" in text, False)
+        return
+    low, high = said["interval"]["low"], said["interval"]["high"]
+    bracketed(check, where, said["difference"], low, high)
+    check.equal(where, text[text.find("["):], f"[{FORMS[name](low)}, {FORMS[name](high)}]")
+    check.equal(f"{where} is told", text.startswith("cannot tell"), low <= 0 <= high and (low, high) != (0, 0))
+
+
+def as_named(text):
+    """A text as it was before it was kept from being taken for a formula."""
+    return text[1:] if text[:1] == "'" and text[1:2] in tuple("=+-@\t\r") else text
+
+
 def read_rows(folder):
     """The rows of requests.csv, each with how long the conversation's previous answered prompt was."""
     with open(folder / "requests.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
+    for row in rows:
+        row.update((name, as_named(text)) for name, text in row.items())
     for found in by(rows, ["conversation"]).values():
         previous = 0
         for row in sorted(found, key=lambda row: [int(row[name]) for name in ("turn", "request", "attempt")]):
@@ -622,6 +727,9 @@ def main(folders):
             check_csv(check, folder / "summary.csv", rows)
             check_json(check, folder / "summary.json", rows)
             check_html(check, folder / "report.html", rows)
+            totals = by(rows, TOTAL)
+            of_total = lambda key: figures(totals.get(tuple(key[name] for name in TOTAL), []))
+            check_words(check, folder / "report.html", rows, of_total, quantile, not NOT_RECOMPUTED & PRICED)
     except OSError as error:
         print(error, file=sys.stderr)
         return 2

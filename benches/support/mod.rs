@@ -3,7 +3,7 @@
 use prefixbench::chat::{Digest, Family, Usage, UsageOrigin};
 use prefixbench::context::Configuration;
 use prefixbench::conversation::{
-    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Reply, Shipped,
+    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Reply, Served, Shipped,
 };
 use prefixbench::provider::{self, Body, RequestParams};
 use prefixbench::record::request::RECORD_VERSION;
@@ -75,6 +75,7 @@ pub(crate) fn requests(scenario: &Arc<Scenario>, configuration: &str) -> Vec<Pen
         name: Arc::from("long/1"),
         configuration: Configuration::built_in(configuration).expect(configuration),
         wire: Family::Compatible.wire(),
+        served: Served::Any(None),
         nonce: Nonce::ZERO,
         place: NoncePlace::Tools,
         resources: Arc::new(Shipped(Arc::clone(scenario))),
@@ -142,6 +143,7 @@ pub(crate) fn record(pending: &Pending, body: &Body, at: u64) -> RequestRecord {
         nonce: name("0 0 0 0 0 0 0 0"),
         epoch: 0,
         scenario_ms: pending.scenario_ms,
+        cache: prefixbench::chat::CacheAsked::default(),
         prompt: body.messages.iter().map(RecordedMessage::from).collect(),
         output_sha256: Some(Digest::of(b"answer")),
         output_ids: None,

@@ -9,19 +9,22 @@
 //! scenario waits); where a text that matters is not known there is no bound,
 //! never a lower one; a count above its bound is flagged, never clipped.
 
+mod clocks;
 mod closed;
 mod together;
 
 use super::breaks::{Breaks, Place, cause};
-use super::cost::bill;
+use super::cost::{Moment, buckets};
 use super::flags;
 use super::render::{Encoded, Renderer};
 use crate::cache::{Cache, Handle, Model, ModelError, Query, Wishes};
 use crate::record::request::{ANSWER_CACHE, RECORD_VERSION};
-use crate::record::{BoundRecord, Break, IDLE_CUT, Outcome, RequestRecord, SpanStore, TargetFacts};
-use crate::scenario::duration;
+use crate::record::{
+    BoundRecord, Break, EventLabel, Outcome, RequestRecord, SpanStore, TargetFacts,
+};
 use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
+use clocks::Clocks;
 use closed::{Closed, Known, REPORTED};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -38,6 +41,9 @@ pub struct Inputs<'a> {
     pub records: &'a [RequestRecord],
     /// Texts of their spans and answers.
     pub spans: &'a SpanStore,
+    /// When the run began, in milliseconds since 1970; where it is not known, or nothing was sent,
+    /// prices outside the peak hold.
+    pub started_ms: Option<i64>,
     /// Counts their tokens; without it there are breaks, and bounds only where the
     /// server's own counts give them.
     pub encoder: Option<&'a SharedEncoder>,
@@ -65,17 +71,19 @@ pub fn bounds(inputs: &Inputs<'_>) -> Result<Vec<BoundRecord>, ModelError> {
     let renderer = Renderer::new(inputs.spans, inputs.encoder, &inputs.target.dialect);
     let mut breaks = Breaks::new(inputs.spans);
     let mut caches = Caches::new(model, inputs.target.lifetime_ms);
+    let mut steps = Steps::default();
     let mut closed = Closed::default();
     let mut clocks = Clocks::default();
     let mut units = HashSet::new();
     let mut broken: HashMap<_, Break> = HashMap::new();
     let mut found = Vec::with_capacity(records.len());
     let (mut together, mut noted) = (Together::default(), Vec::with_capacity(records.len()));
-    for &record in &records {
+    for (index, &record) in records.iter().enumerate() {
         let held = may_be_held(record);
+        steps.add(index, record);
         let broke = breaks
             .next(record, held)
-            .map(|place| counted(&place, record, &records, &renderer));
+            .map(|place| counted(&place, record, &records, &renderer, &steps));
         // A retry goes on from its own first attempt: the break is the request's all the same.
         let request = (
             Arc::clone(&record.conversation),
@@ -167,6 +175,14 @@ pub fn realm_number(record: &RequestRecord) -> u64 {
 
 fn blank(record: &RequestRecord, inputs: &Inputs<'_>, reported: bool) -> BoundRecord {
     let price = inputs.target.price.as_ref();
+    let kept_ms = inputs.target.lifetime_ms;
+    let moment = inputs.started_ms.map_or_else(
+        || Moment {
+            at_ms: None,
+            kept_ms,
+        },
+        |started_ms| Moment::of(started_ms, record.stamps.sent_us, kept_ms),
+    );
     let encoder = inputs.encoder.map(|encoder| Arc::from(encoder.name()));
     BoundRecord {
         v: RECORD_VERSION,
@@ -186,7 +202,7 @@ fn blank(record: &RequestRecord, inputs: &Inputs<'_>, reported: bool) -> BoundRe
         broke: None,
         cost: price
             .filter(|_| !record.is_of_gateway())
-            .and_then(|price| bill(price, &record.usage)),
+            .and_then(|price| Some(buckets(price, &record.usage, moment)?.sum())),
         flags: Vec::new(),
     }
 }
@@ -228,12 +244,23 @@ fn counted(
     record: &RequestRecord,
     sent: &[&RequestRecord],
     renderer: &Renderer<'_>,
+    steps: &Steps<'_>,
 ) -> Break {
     let earlier = sent.get(place.predecessor);
-    let lost = earlier.and_then(|earlier| renderer.lost(earlier, record));
-    let events: Vec<&str> = record.events.iter().map(|event| &*event.label).collect();
+    let lost = earlier.and_then(|earlier| {
+        if earlier.model == record.model {
+            return renderer.lost(earlier, record);
+        }
+        let whole = renderer.prompt(earlier)?;
+        Some(Tokens(whole.ids.len() as u64))
+    });
     let other_conversation =
         earlier.is_some_and(|earlier| earlier.conversation != record.conversation);
+    let events = if other_conversation {
+        record.events.iter().collect()
+    } else {
+        steps.since(&record.conversation, place.predecessor)
+    };
     Break {
         origin: place.origin.clone(),
         cause: cause(
@@ -244,6 +271,29 @@ fn counted(
         ),
         byte: place.byte,
         lost,
+    }
+}
+
+/// The steps of each conversation, with the request that they went before as its index
+/// in the order of sending.
+#[derive(Default)]
+struct Steps<'a>(HashMap<&'a Arc<str>, Vec<(usize, &'a [EventLabel])>>);
+
+impl<'a> Steps<'a> {
+    fn add(&mut self, index: usize, record: &'a RequestRecord) {
+        // A further try repeats those of the first.
+        if record.attempt == 1 && !record.events.is_empty() {
+            let steps = self.0.entry(&record.conversation).or_default();
+            steps.push((index, &record.events));
+        }
+    }
+
+    /// Those between the request of that index and the newest one.
+    fn since(&self, conversation: &Arc<str>, index: usize) -> Vec<&'a EventLabel> {
+        let steps = self.0.get(conversation).map_or(&[][..], Vec::as_slice);
+        let from = steps.partition_point(|(at, _)| *at <= index);
+        let steps = steps[from..].iter();
+        steps.flat_map(|(_, events)| events.iter()).collect()
     }
 }
 
@@ -333,7 +383,12 @@ impl Caches {
             markers: prompt.markers.as_deref().unwrap_or_default(),
             salt: record.salt.as_deref(),
             at_ms: record.scenario_ms,
-            wishes: Wishes::default(),
+            wishes: Wishes {
+                lifetime: record.cache.lifetime_ms.map(Duration::from_millis),
+                long_markers: &prompt.long_markers,
+                explicit: record.cache.explicit,
+                slot: None,
+            },
         });
         let done = record.stamps.done_us.unwrap_or(sent).max(sent);
         let ended = (admitted.handle, renderer.output(record));
@@ -341,49 +396,6 @@ impl Caches {
         self.admitted += 1;
         Some((Tokens(admitted.eligible), Tokens(admitted.bound)))
     }
-}
-
-/// The scenario's clock in each conversation.
-#[derive(Default)]
-struct Clocks(HashMap<Arc<str>, i64>);
-
-impl Clocks {
-    /// Whether the scenario has waited since the conversation's previous request
-    /// for longer than the cache lives, while no real time passed.
-    ///
-    /// After an `idle` of that length the real clock has moved as well: then a cache
-    /// that is cold is what was asked for. A rest that was cut short is a wait.
-    fn beyond_lifetime(
-        &mut self,
-        record: &RequestRecord,
-        held: bool,
-        lifetime_ms: Option<u64>,
-    ) -> bool {
-        let before = self.0.get(&record.conversation).copied();
-        if held {
-            // A refused request refreshes nothing: its retry waited as long.
-            self.0
-                .insert(Arc::clone(&record.conversation), record.scenario_ms);
-        }
-        let (Some(before), Some(lifetime)) = (before, lifetime_ms) else {
-            return false;
-        };
-        let cut = record.flags.iter().any(|flag| &**flag == IDLE_CUT);
-        let really = if cut { 0 } else { idled_ms(record) };
-        let passed = record.scenario_ms.saturating_sub(before);
-        really <= lifetime && u64::try_from(passed).is_ok_and(|passed| passed > lifetime)
-    }
-}
-
-/// What the scenario idled for in front of the request, in milliseconds: time that
-/// passed at the server as well.
-fn idled_ms(record: &RequestRecord) -> u64 {
-    let spans = record.events.iter().filter_map(|event| {
-        let span = event.label.strip_prefix("idle ")?;
-        duration::parse(span).ok()
-    });
-    let idled: Duration = spans.sum();
-    u64::try_from(idled.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

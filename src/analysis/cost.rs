@@ -6,7 +6,7 @@
 
 use crate::chat::{Usage, UsageOrigin};
 use crate::record::{Price, PriceTier};
-use crate::units::{Money, Tokens};
+use crate::units::{Micros, Money, Tokens};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::AddAssign;
@@ -69,6 +69,18 @@ pub struct Moment {
     pub kept_ms: Option<u64>,
 }
 
+impl Moment {
+    /// The moment of a request that was sent so long after a run's start at `started_ms`
+    /// milliseconds since 1970, to a cache that keeps entries for `kept_ms`.
+    pub fn of(started_ms: i64, sent: Option<Micros>, kept_ms: Option<u64>) -> Self {
+        let after = sent.and_then(|sent| i64::try_from(sent.0 / 1_000).ok());
+        Self {
+            at_ms: after.map(|after| started_ms.saturating_add(after)),
+            kept_ms,
+        }
+    }
+}
+
 /// The tier for a prompt of `total` tokens; the whole request is billed by it.
 fn tier(price: &Price, moment: Moment, total: Tokens) -> Option<&PriceTier> {
     price
@@ -80,9 +92,10 @@ fn tier(price: &Price, moment: Moment, total: Tokens) -> Option<&PriceTier> {
 
 /// What a request with this usage cost.
 ///
-/// `None` where a count that the bill needs is absent or cannot be, or where a
-/// bucket with tokens in it has no known price. Where a price has no `write`,
-/// written tokens cost what plain input costs.
+/// `None` where a count that the bill needs is absent or cannot be, where a
+/// bucket with tokens in it has no known price, or where keeping what was written is
+/// charged and how much or how long that is is not known. Where a price has no
+/// `write`, written tokens cost what plain input costs.
 ///
 /// # Source
 ///
@@ -124,7 +137,7 @@ pub fn buckets(price: &Price, usage: &Usage, moment: Moment) -> Option<Buckets> 
         write,
         write_long,
         output: tier.output * output,
-        storage: storage(price, short + long, moment.kept_ms),
+        storage: storage(price, usage.written(), moment.kept_ms)?,
         premium: Money((write + write_long).0 - as_plain.0),
     })
 }
@@ -143,16 +156,20 @@ pub fn uncached_at(price: &Price, usage: &Usage, moment: Moment) -> Option<Money
     Some(tier.input * total + tier.output * output)
 }
 
-/// What it would have saved to read `tokens` of a prompt from the cache that were
-/// computed: written where the server says that it wrote, else plain.
+/// What it would have saved to read `tokens` more of a prompt from the cache: its bill
+/// without the one that it would have had. Of what is left as much is written as the
+/// server said, as far as there is so much.
 ///
 /// `None` where a count or a price that it takes is not known.
-pub fn saved_by_reading(price: &Price, usage: &Usage, tokens: Tokens) -> Option<Money> {
-    let tier = tier(price, Moment::default(), usage.total?)?;
-    let wrote = usage.written().is_some_and(|written| written > Tokens(0));
-    let paid = tier.write.filter(|_| wrote).unwrap_or(tier.input);
-    let read = tier.read? * tokens;
-    Some(Money((paid * tokens).0 - read.0))
+pub fn saved_by_reading(
+    price: &Price,
+    usage: &Usage,
+    tokens: Tokens,
+    moment: Moment,
+) -> Option<Money> {
+    let paid = buckets(price, usage, moment)?.sum();
+    let better = bill_best(price, usage, usage.read? + tokens, moment)?;
+    Some(Money(paid.0 - better.0))
 }
 
 /// What it would have cost had the cache returned all of `bound`. Of what is
@@ -197,7 +214,7 @@ pub fn bill_range(
         raw: None,
         ..*usage
     };
-    let least = counts(bound.unwrap_or(total).min(total), None);
+    let least = counts(bound.unwrap_or(total).min(total), Some(Tokens(0)));
     let most = counts(Tokens(0), Some(total));
     let sum = |usage: &Usage| buckets(price, usage, moment).map(|buckets| buckets.sum());
     let (least, most) = (sum(&least)?, sum(&most)?);
@@ -207,12 +224,19 @@ pub fn bill_range(
     ))
 }
 
-/// Keeping `written` tokens for `kept_ms`, rounded down to the pico-dollar.
-fn storage(price: &Price, written: Tokens, kept_ms: Option<u64>) -> Money {
+/// Keeping `written` tokens for `kept_ms`, rounded down to the pico-dollar; nothing where that
+/// is free or nothing was written. `None` where it is charged and either of the two is not known.
+fn storage(price: &Price, written: Option<Tokens>, kept_ms: Option<u64>) -> Option<Money> {
     const HOUR_MS: i128 = 3_600_000;
-    let hour = price.storage_hour.unwrap_or_default();
-    let kept = i128::from(kept_ms.unwrap_or_default());
-    Money((hour * written).0 * kept / HOUR_MS)
+    let Some(hour) = price.storage_hour else {
+        return Some(Money(0));
+    };
+    let written = written?;
+    if written == Tokens(0) {
+        return Some(Money(0));
+    }
+    let kept = i128::from(kept_ms?);
+    Some(Money((hour * written).0 * kept / HOUR_MS))
 }
 
 /// An empty bucket costs nothing, whatever its price.
@@ -450,6 +474,96 @@ mod tests {
             found.storage.decimal(),
             "0.5",
             "a dollar an hour for half an hour"
+        );
+    }
+
+    /// A dollar a million tokens and hour for what is kept.
+    fn with_storage() -> Price {
+        let catalogue = Catalogue::shipped();
+        let price = catalogue.find("claude-opus-5.5", "2026-11-30");
+        Price {
+            storage_hour: Some(Money(1_000_000)),
+            ..price.expect("shipped").clone()
+        }
+    }
+
+    #[test]
+    fn storage_that_cannot_be_reckoned_leaves_no_bill() {
+        let price = with_storage();
+        let kept = Moment {
+            at_ms: None,
+            kept_ms: Some(3_600_000),
+        };
+        let wrote = usage(10_000, 4_000, 2_000, 0, 500);
+        let none = Usage {
+            write: Some(Tokens(0)),
+            ..usage(10_000, 4_000, 0, 0, 500)
+        };
+        let silent = usage(10_000, 4_000, 0, 0, 500);
+        let cases = [
+            ("written, kept for an hour", &wrote, kept, Some("0.002")),
+            (
+                "written, lifetime not known",
+                &wrote,
+                Moment::default(),
+                None,
+            ),
+            ("nothing written", &none, Moment::default(), Some("0")),
+            ("writes not told", &silent, kept, None),
+        ];
+        for (case, usage, moment, storage) in cases {
+            let found = buckets(&price, usage, moment);
+            let found = found.map(|found| found.storage.decimal());
+            assert_eq!(found.as_deref(), storage, "{case}");
+            let best = bill_best(&price, usage, Tokens(5_000), moment);
+            assert_eq!(best.is_some(), storage.is_some(), "{case}, at best");
+        }
+        let absent = Usage {
+            read: None,
+            origin: UsageOrigin::Absent,
+            ..silent
+        };
+        assert_eq!(bill_range(&price, &absent, None, Moment::default()), None);
+        assert!(bill_range(&price, &absent, None, kept).is_some());
+    }
+
+    #[test]
+    fn what_reading_saves_is_the_difference_of_two_bills_at_their_hour() {
+        let catalogue = Catalogue::shipped();
+        let find = |model| catalogue.find(model, "2026-11-30").expect("shipped");
+        let saved = |price: &Price, usage: &Usage, moment| {
+            saved_by_reading(price, usage, Tokens(1_000_000), moment).map(Money::decimal)
+        };
+        let usage = |write: Option<u64>| Usage {
+            write: write.map(Tokens),
+            ..usage(4_000_000, 1_000_000, 0, 0, 10)
+        };
+        // 01:00 and 04:00 UTC of a Monday: at the peak, and behind it. 0.15 dollars a million
+        // there and 0.003 read, twice as much at the peak.
+        let at = |hour: i64| Moment {
+            at_ms: Some(1_796_000_400_000 + hour * 3_600_000),
+            kept_ms: None,
+        };
+        let peaked = find("deepseek-flash");
+        let plain = usage(None);
+        assert_eq!(saved(peaked, &plain, at(0)).as_deref(), Some("0.294"));
+        assert_eq!(saved(peaked, &plain, at(3)).as_deref(), Some("0.147"));
+        // All was written at 5 dollars a million; a third of it, so that plain input is saved.
+        let opus = find("claude-opus-5.5");
+        let moment = Moment::default();
+        let all = saved(opus, &usage(Some(3_000_000)), moment);
+        assert_eq!(all.as_deref(), Some("4.8"));
+        let third = saved(opus, &usage(Some(1_000_000)), moment);
+        assert_eq!(third.as_deref(), Some("3.8"));
+        let absent = Usage {
+            read: None,
+            origin: UsageOrigin::Absent,
+            ..usage(None)
+        };
+        assert_eq!(
+            saved(opus, &absent, moment),
+            None,
+            "not known what was read"
         );
     }
 }

@@ -3,11 +3,15 @@
 //! Two configurations are compared over the conversations that both have run:
 //! same scenario, target, model, load and repeat. What differs between
 //! scenarios then falls out of the difference.
+//!
+//! Invariants: what is said of a conversation is said of those that are whole on both
+//! sides, as in every table; of fewer than six pairs there is no interval.
 
+use super::figures::Longest;
 use super::parallel::map;
 use super::results::TotalKey;
 use super::samples::Sample;
-use super::stats::{Interval, Ratio, difference_interval, mean_interval};
+use super::stats::{FEWEST, Interval, Ratio, difference_interval, mean_interval};
 use crate::units::Money;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,6 +23,8 @@ pub struct Estimate {
     pub difference: f64,
     /// Its 95 % interval; `None`: cannot tell at this sample size.
     pub interval: Option<Interval>,
+    /// Pairs of conversations that it is over.
+    pub n: usize,
 }
 
 impl Estimate {
@@ -26,6 +32,11 @@ impl Estimate {
     pub fn is_clear(&self) -> bool {
         self.interval
             .is_some_and(|interval| interval.low > 0.0 || interval.high < 0.0)
+    }
+
+    /// Whether there are too few pairs for anything to be told.
+    pub fn is_of_too_few(&self) -> bool {
+        self.n < FEWEST
     }
 }
 
@@ -40,9 +51,10 @@ pub struct Difference {
     pub pairs: usize,
     /// Of the cached share, as a fraction of 1.
     pub cached_share: Option<Estimate>,
-    /// Of the computed tokens of a conversation.
+    /// Of the computed tokens of a conversation, over those that are whole on both sides.
     pub computed: Option<Estimate>,
-    /// Of the cost of a conversation, in US dollars; `None` where one request has no price.
+    /// Of the cost of such a conversation, in US dollars; `None` where one request has no
+    /// price.
     pub cost_usd: Option<Estimate>,
     /// Of the mean time to first token of a conversation's requests, in
     /// microseconds; over the conversations in which both have one.
@@ -59,24 +71,51 @@ struct Counted<'a> {
     ttft: Option<f64>,
 }
 
-/// Every configuration against the first one of its target, model and load.
-pub(super) fn differences(totals: &[(TotalKey, Vec<&Sample>)], seed: u64) -> Vec<Difference> {
-    let counted = map(totals, |(_, samples)| counted(samples));
-    let all: Vec<(&TotalKey, &Vec<Counted<'_>>)> = totals
-        .iter()
-        .map(|(key, _)| key)
-        .zip(&counted)
-        .filter(|(_, counted)| !counted.is_empty())
-        .collect();
-    let mut pairs = Vec::new();
-    for arena in all.chunk_by(|a, b| a.0.is_beside(b.0)) {
-        if let Some((base, candidates)) = arena.split_first() {
-            pairs.extend(candidates.iter().map(|candidate| (base, candidate)));
+/// The counted requests of each configuration, target, model and load.
+pub(super) struct Paired<'a> {
+    all: Vec<(&'a TotalKey, Vec<Counted<'a>>)>,
+    longest: &'a Longest,
+}
+
+impl<'a> Paired<'a> {
+    pub(super) fn new(totals: &'a [(TotalKey, Vec<&'a Sample>)], longest: &'a Longest) -> Self {
+        let counted = map(totals, |(_, samples)| counted(samples));
+        let keys = totals.iter().map(|(key, _)| key);
+        Self {
+            all: keys.zip(counted).collect(),
+            longest,
         }
     }
-    map(&pairs, |(base, candidate)| {
-        difference(base, candidate, seed)
-    })
+
+    /// Every configuration against the first one of its target, model and load that
+    /// has a count; intervals are drawn with the seed of the target's run.
+    pub(super) fn differences(&self, seed: impl Fn(&str) -> u64 + Sync) -> Vec<Difference> {
+        let known: Vec<_> = self.all.iter().filter(|(_, all)| !all.is_empty()).collect();
+        let mut pairs = Vec::new();
+        for arena in known.chunk_by(|a, b| a.0.is_beside(b.0)) {
+            if let Some((base, candidates)) = arena.split_first() {
+                pairs.extend(candidates.iter().map(|candidate| (base.0, candidate.0)));
+            }
+        }
+        map(&pairs, |(base, candidate)| {
+            self.between(base, candidate, seed(&base.target))
+        })
+    }
+
+    /// One configuration against another.
+    pub(super) fn between(&self, base: &TotalKey, candidate: &TotalKey, seed: u64) -> Difference {
+        let of = |key: &TotalKey| {
+            let mut all = self.all.iter();
+            all.find(|(known, _)| *known == key)
+                .map_or(&[][..], |(_, counted)| counted)
+        };
+        difference(
+            (base, of(base)),
+            (candidate, of(candidate)),
+            self.longest,
+            seed,
+        )
+    }
 }
 
 /// In the order of conversations; of several counts of a request the last one.
@@ -102,7 +141,9 @@ fn counted<'a>(samples: &[&'a Sample]) -> Vec<Counted<'a>> {
 /// What the two sides of a pair add up to, over the requests that have a count on
 /// both: what one side failed at must not look like what it saved.
 #[derive(Default)]
-struct Pair {
+struct Pair<'a> {
+    scenario: &'a str,
+    requests: u64,
     shares: (Ratio, Ratio),
     computed: f64,
     cost: Option<f64>,
@@ -110,12 +151,13 @@ struct Pair {
     timed: f64,
 }
 
-impl Pair {
+impl Pair<'_> {
     fn add(&mut self, base: &Counted<'_>, candidate: &Counted<'_>, first: bool) {
         for (sums, one) in [(&mut self.shares.0, base), (&mut self.shares.1, candidate)] {
             sums.part += one.read;
             sums.whole += one.total;
         }
+        self.requests += 1;
         self.computed += (candidate.total - candidate.read) - (base.total - base.read);
         let before = if first { Some(0.0) } else { self.cost };
         self.cost = before.and_then(|sum| Some(sum + candidate.cost? - base.cost?));
@@ -128,8 +170,8 @@ impl Pair {
 }
 
 /// Both sides stand in the same order.
-fn pairs(base: &[Counted<'_>], candidate: &[Counted<'_>]) -> Vec<Pair> {
-    let mut found: Vec<Pair> = Vec::new();
+fn pairs<'a>(base: &[Counted<'a>], candidate: &[Counted<'a>]) -> Vec<Pair<'a>> {
+    let mut found: Vec<Pair<'a>> = Vec::new();
     let mut last = None;
     let mut rest = candidate.iter().peekable();
     for one in base {
@@ -143,7 +185,10 @@ fn pairs(base: &[Counted<'_>], candidate: &[Counted<'_>]) -> Vec<Pair> {
         };
         let first = last.replace(one.unit) != Some(one.unit);
         if first {
-            found.push(Pair::default());
+            found.push(Pair {
+                scenario: one.unit.1,
+                ..Pair::default()
+            });
         }
         if let Some(pair) = found.last_mut() {
             pair.add(one, other, first);
@@ -153,14 +198,23 @@ fn pairs(base: &[Counted<'_>], candidate: &[Counted<'_>]) -> Vec<Pair> {
 }
 
 fn difference(
-    base: &(&TotalKey, &Vec<Counted<'_>>),
-    candidate: &(&TotalKey, &Vec<Counted<'_>>),
+    base: (&TotalKey, &[Counted<'_>]),
+    candidate: (&TotalKey, &[Counted<'_>]),
+    longest: &Longest,
     seed: u64,
 ) -> Difference {
     let pairs = pairs(base.1, candidate.1);
     let shares: Vec<_> = pairs.iter().map(|pair| pair.shares).collect();
-    let computed: Vec<f64> = pairs.iter().map(|pair| pair.computed).collect();
-    let costs: Option<Vec<f64>> = pairs.iter().map(|pair| pair.cost).collect();
+    let whole: Vec<&Pair<'_>> = pairs
+        .iter()
+        .filter(|pair| {
+            longest
+                .get(pair.scenario)
+                .is_none_or(|most| pair.requests >= *most)
+        })
+        .collect();
+    let computed: Vec<f64> = whole.iter().map(|pair| pair.computed).collect();
+    let costs: Option<Vec<f64>> = whole.iter().map(|pair| pair.cost).collect();
     let timed = pairs.iter().filter(|pair| pair.timed > 0.0);
     let ttft: Vec<f64> = timed
         .map(|pair| (pair.ttft.1 - pair.ttft.0) / pair.timed)
@@ -172,6 +226,7 @@ fn difference(
         cached_share: share_difference(&shares).map(|difference| Estimate {
             difference,
             interval: difference_interval(&shares, seed),
+            n: shares.len(),
         }),
         computed: mean(&computed, seed),
         cost_usd: costs.and_then(|costs| mean(&costs, seed)),
@@ -184,6 +239,7 @@ fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
     (!values.is_empty()).then(|| Estimate {
         difference: values.iter().sum::<f64>() / values.len() as f64,
         interval: mean_interval(values, seed),
+        n: values.len(),
     })
 }
 

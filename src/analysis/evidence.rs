@@ -1,5 +1,6 @@
 //! How far the results can be trusted.
 
+use super::levels::LevelPlace;
 use super::samples::{Cell, Sample};
 use super::stats::quantile;
 use crate::chat::UsageOrigin;
@@ -183,7 +184,18 @@ fn late_cells(samples: &[Sample]) -> Vec<LateCell> {
         }
     }
     let mut times: Vec<_> = times.into_values().collect();
-    times.sort_by_key(|(cell, ..)| *cell);
+    times.sort_by_cached_key(|(cell, ..)| {
+        let cell = *cell;
+        let load = LevelPlace::from(&cell.load);
+        (
+            &cell.group,
+            &cell.scenario,
+            &cell.target,
+            &cell.model,
+            load,
+            &cell.configuration,
+        )
+    });
     let late = times.into_iter().filter_map(|(cell, lates, ttfts)| {
         let late_p99 = micros(quantile(&lates, 0.99)?);
         let ttft_p50 = quantile(&ttfts, 0.5).map(micros);

@@ -32,6 +32,9 @@ pub struct Figures {
     pub counted: u64,
     /// Conversations that these belong to.
     pub conversations: u64,
+    /// Of these, with as many counts as the longest of their scenario has requests:
+    /// what is said of a conversation is said of these.
+    pub whole_conversations: u64,
     /// Prompt tokens.
     pub total: Option<Tokens>,
     /// Of these, taken from the cache.
@@ -40,7 +43,9 @@ pub struct Figures {
     pub written: Option<Tokens>,
     /// `total - read`: what prefill had to do.
     pub computed: Option<Tokens>,
-    /// `computed` per conversation.
+    /// `computed` per conversation: the mean of the whole ones of each scenario, where a
+    /// scenario weighs by its conversations that were begun. `None` where a scenario has
+    /// no whole one: without the longest, the rest would look cheap.
     pub computed_per_conversation: Option<f64>,
     /// Shared with what the cache could hold; `None` where one of them has no bound.
     pub eligible: Option<Tokens>,
@@ -48,7 +53,7 @@ pub struct Figures {
     pub bound: Option<Tokens>,
     /// `read / total`.
     pub cached_share: Option<f64>,
-    /// Its 95 % interval over conversations; `None` below two.
+    /// Its 95 % interval over conversations; `None` below six.
     pub cached_interval: Option<Interval>,
     /// The same without each conversation's first request.
     pub cached_share_after_first: Option<f64>,
@@ -144,9 +149,9 @@ impl Apart {
     }
 }
 
-/// Costs beyond the sum. Amounts per conversation are means over conversations
-/// that were counted from their first request to their last, rounded down to the
-/// pico-dollar.
+/// Costs beyond the sum. Amounts per conversation are means as
+/// [`computed_per_conversation`](Figures::computed_per_conversation) is one, rounded
+/// down to the pico-dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Costs {
     /// What the counted requests consist of.

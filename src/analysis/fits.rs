@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A straight line by ordinary least squares, its slope in microseconds for each
-/// computed token and its intercept in microseconds; the interval of the slope is
-/// drawn over conversations.
+/// computed token and its intercept in microseconds. The interval of the slope is
+/// drawn over conversations; where configurations are taken together, those of the same
+/// scenario and repeat are one of them, since they are not independent.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fit {
     /// Configuration; `None`: all of them.
@@ -27,25 +28,22 @@ pub struct Fit {
 
 /// Lines through all requests of a target, model and load level, and through
 /// those of each of its configurations; none where all computed the same number.
-pub(super) fn fits(totals: &[(TotalKey, Vec<&Sample>)], seed: u64) -> Vec<Fit> {
+pub(super) fn fits(totals: &[(TotalKey, Vec<&Sample>)], seed: impl Fn(&str) -> u64) -> Vec<Fit> {
     let same = |a: &(TotalKey, _), b: &(TotalKey, _)| a.0.is_beside(&b.0);
     let mut found = Vec::new();
     for arena in totals.chunk_by(same) {
-        let each: Vec<(&TotalKey, Vec<LineSums>)> = arena
-            .iter()
-            .map(|(key, samples)| (key, sums(samples)))
-            .collect();
-        let Some((first, _)) = each.first() else {
+        let Some((first, _)) = arena.first() else {
             continue;
         };
-        let all: Vec<_> = each
-            .iter()
-            .flat_map(|(_, conversations)| conversations.iter().copied())
-            .collect();
-        if each.len() > 1 {
-            found.extend(fit(first, None, &all, seed));
+        let seed = seed(&first.target);
+        if arena.len() > 1 {
+            let all = arena
+                .iter()
+                .flat_map(|(_, samples)| samples.iter().copied());
+            found.extend(fit(first, None, &sums(all), seed));
         }
-        for (key, conversations) in each {
+        for (key, samples) in arena {
+            let conversations = sums(samples.iter().copied());
             found.extend(fit(
                 key,
                 Some(Arc::clone(&key.configuration)),
@@ -72,13 +70,17 @@ fn fit(
     })
 }
 
-/// What each conversation's answered requests that have a count and a first token add
-/// to a line.
-pub(super) fn sums(samples: &[&Sample]) -> Vec<LineSums> {
-    let mut conversations: HashMap<u32, LineSums> = HashMap::new();
+/// What the answered requests of each scenario and repeat that have a count and a first
+/// token add to a line.
+pub(super) fn sums<'a, I>(samples: I) -> Vec<LineSums>
+where
+    I: Iterator<Item = &'a Sample>,
+{
+    let mut conversations: HashMap<(&str, u32), LineSums> = HashMap::new();
     for sample in samples {
         if let (Some((total, read)), Some(ttft)) = (sample.counted(), sample.ttft) {
-            let conversation = conversations.entry(sample.conversation_index).or_default();
+            let unit = (&*sample.cell.scenario, sample.repeat);
+            let conversation = conversations.entry(unit).or_default();
             conversation.add(total.saturating_sub(read).0 as f64, ttft.0 as f64);
         }
     }

@@ -4,6 +4,7 @@
 //! every machine; shares are ratios of sums over requests with outcome `ok` and
 //! a reported count; what is not known is `None`.
 
+mod across;
 pub mod advice;
 pub mod bounds;
 pub mod breaks;
@@ -14,10 +15,13 @@ mod evidence;
 mod figures;
 mod fits;
 mod flags;
+mod gaps;
 mod latency;
+mod levels;
 mod parallel;
 pub mod points;
 pub mod prices;
+mod ranking;
 mod recorded;
 mod render;
 mod results;
@@ -30,13 +34,16 @@ mod tables;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod unbilled;
 
+pub use across::{Across, Side};
 pub use difference::{Difference, Estimate};
 pub use evidence::{Evidence, LATE_ABOVE, LateCell, evidence};
 pub use figures::{Apart, Costs, Figures, Longest, Reuse, Writes, figures, longest};
 pub use fits::Fit;
 pub use latency::{Latency, Quantiles, WithFailures};
 pub use parallel::threads;
+pub use ranking::{RankedBy, Ranking, Unfinished};
 pub use recorded::RecordedPrompt;
 pub use results::{
     ConfigurationNote, GroupTotal, RESULTS_SCHEMA, Results, SummaryRow, TargetNote, Total, TotalKey,

@@ -4,6 +4,7 @@
 //! rounding; a model without a price has none, and a read without a price makes
 //! a bill unknown, never free.
 
+use crate::chat::ModelName;
 use crate::record::{Peak, Price, PriceTier};
 use crate::units::{Money, Tokens};
 use serde::Deserialize;
@@ -62,6 +63,8 @@ struct RawFile {
 struct RawPrice {
     model: String,
     ids: Vec<String>,
+    #[serde(default)]
+    by: Vec<String>,
     from: Option<String>,
     until: Option<String>,
     source: String,
@@ -95,7 +98,22 @@ struct RawTier {
 pub struct Catalogue {
     /// Day on which the prices were collected (`2026-11-30`).
     pub collected: String,
-    entries: Vec<(Vec<String>, Price)>,
+    entries: Vec<Priced>,
+}
+
+#[derive(Clone, Debug)]
+struct Priced {
+    ids: Vec<String>,
+    /// Who may stand in front of the model for the price to hold; empty: anybody.
+    by: Vec<String>,
+    price: Price,
+}
+
+impl Priced {
+    fn is_served(&self, model: &ModelName) -> bool {
+        let front = model.front();
+        self.by.is_empty() || front.is_none_or(|front| self.by.iter().any(|by| by == front))
+    }
 }
 
 impl Catalogue {
@@ -121,8 +139,8 @@ impl Catalogue {
             .prices
             .into_iter()
             .map(|raw| {
-                let ids = raw.ids.iter().map(|id| normal(id)).collect();
-                price(raw).map(|price| (ids, price))
+                let (ids, by) = (raw.ids.clone(), raw.by.clone());
+                price(raw).map(|price| Priced { ids, by, price })
             })
             .collect::<Result<_, _>>()?;
         Ok(Self {
@@ -133,42 +151,24 @@ impl Catalogue {
 
     /// The price of `model` on `date` (`2026-11-30`).
     ///
-    /// A model is found by its id, with or without a provider in front
-    /// (`openai/`), a date or `latest` behind, and dots written as hyphens.
-    /// `None` where no price holds on that day.
+    /// A model is found by every way of writing its id that [`ModelName`] knows. One
+    /// whose price is its maker's only is not found where another serves it
+    /// (`together/deepseek-v4-pro`). `None` where no price holds on that day.
     pub fn find(&self, model: &str, date: &str) -> Option<&Price> {
-        let model = normal(model);
-        self.entries
-            .iter()
-            .filter(|(_, price)| holds(price, date))
-            .flat_map(|(ids, price)| ids.iter().map(move |id| (id, price)))
-            .filter(|(id, _)| names(&model, id))
-            .max_by_key(|(id, _)| id.len())
-            .map(|(_, price)| price)
+        let model = ModelName::new(model);
+        let mut held = self.entries.iter().filter(|entry| {
+            holds(&entry.price, date)
+                && entry.is_served(&model)
+                && entry.ids.iter().any(|id| model.is(id))
+        });
+        held.next().map(|entry| &entry.price)
     }
-}
 
-fn normal(id: &str) -> String {
-    id.to_lowercase().replace(['.', '_'], "-")
-}
-
-/// Whether `model` is `id`, possibly with a provider in front and a version behind.
-fn names(model: &str, id: &str) -> bool {
-    let Some(rest) = model.strip_prefix(id).or_else(|| {
-        model
-            .rfind(&format!("/{id}"))
-            .map(|at| &model[at + 1 + id.len()..])
-    }) else {
-        return false;
-    };
-    let version = rest.trim_start_matches(['-', '@', ':']);
-    rest.is_empty()
-        || (version.len() < rest.len()
-            && (version == "latest"
-                || (version.len() >= 8
-                    && version
-                        .bytes()
-                        .all(|byte| byte.is_ascii_digit() || byte == b'-'))))
+    /// The ids of every model that has a price at some time.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        let ids = self.entries.iter().flat_map(|entry| &entry.ids);
+        ids.map(String::as_str)
+    }
 }
 
 fn holds(price: &Price, date: &str) -> bool {
@@ -253,7 +253,7 @@ mod tests {
         let catalogue = Catalogue::parse(SHIPPED).expect("reads");
         assert!(catalogue.entries.len() > 20);
         assert_eq!(catalogue.collected.len(), "2026-11-30".len());
-        for (ids, price) in &catalogue.entries {
+        for Priced { ids, price, .. } in &catalogue.entries {
             assert!(!ids.is_empty(), "{}", price.model);
             assert!(
                 price.source.bytes().any(|byte| byte.is_ascii_digit()),
@@ -285,6 +285,23 @@ mod tests {
             ("gemini-4-argon", "2026-12-01", Some(200_000)),
             ("gpt-6.1-sol", "2026-11-30", Some(100_000)),
             ("gpt-6.1-sol-mini", "2026-11-30", None),
+            (
+                "us.anthropic.claude-opus-5-5-20260922-v1:0",
+                "2026-11-30",
+                Some(200_000),
+            ),
+            ("groq/openai/gpt-oss-120b", "2026-11-30", Some(75_000)),
+            ("openai/gpt-oss-120b", "2026-11-30", None),
+            ("deepseek/deepseek-flash", "2026-11-30", Some(3_000)),
+            (
+                "fireworks_ai/accounts/fireworks/models/deepseek-v4-pro",
+                "2026-11-30",
+                None,
+            ),
+            ("openrouter/deepseek/deepseek-v4-pro", "2026-11-30", None),
+            ("together/mistral-large-2512", "2026-11-30", None),
+            ("claude-opus-5", "2026-11-30", None),
+            ("gpt-5.5-pro", "2026-11-30", None),
             ("deepseek-flash-peak", "2026-11-30", Some(6_000)),
             ("some-model", "2026-11-30", None),
             ("", "2026-11-30", None),

@@ -1,6 +1,6 @@
 //! Recorded prompts back to tokens.
 
-use super::recorded::RecordedPrompt;
+use super::recorded::{Mark, RecordedPrompt};
 use crate::cache::Model;
 use crate::chat::Role;
 use crate::record::{RequestRecord, SpanStore};
@@ -24,6 +24,8 @@ pub(super) struct Encoded {
     /// Token index behind each cache marker, ascending; `None` where their
     /// places are not known.
     pub(super) markers: Option<Vec<usize>>,
+    /// Those of them whose entries live an hour.
+    pub(super) long_markers: Vec<usize>,
 }
 
 impl Encoded {
@@ -38,20 +40,20 @@ impl Encoded {
     }
 }
 
-/// Token index behind each marker. One inside a message stands as far into the
+/// Token index behind each marker, and whether its entry lives an hour. One inside a message stands as far into the
 /// prompt as the conversation up to there gives the same tokens.
 fn markers(
     prompt: &RecordedPrompt,
     encoded: &EncodedPrompt,
     encoder: &SharedEncoder,
-) -> Option<Vec<usize>> {
+) -> Option<Vec<(usize, bool)>> {
     let marks = prompt.marks()?;
     let messages = prompt.messages();
     let mut found = Vec::with_capacity(marks.len());
-    for (at, bytes) in marks {
+    for (at, Mark { bytes, long }) in marks {
         let message = messages.get(at)?;
         if bytes == message.text.len() {
-            found.push(*encoded.ends.get(at)?);
+            found.push((*encoded.ends.get(at)?, long));
             continue;
         }
         let mut cut = messages.get(..at)?.to_vec();
@@ -62,7 +64,7 @@ fn markers(
         });
         let cut = encoder.prompt(&cut);
         let same = cut.iter().zip(&encoded.ids);
-        found.push(same.take_while(|(one, other)| one == other).count());
+        found.push((same.take_while(|(one, other)| one == other).count(), long));
     }
     Some(found)
 }
@@ -93,8 +95,14 @@ impl<'a> Renderer<'a> {
         let encoder = self.encoder?;
         let prompt = RecordedPrompt::of(record, self.spans, self.dialect)?;
         let encoded = encoder.encoded(&prompt.messages()).ok()?;
-        (!encoded.ids.is_empty()).then(|| Encoded {
-            markers: markers(&prompt, &encoded, encoder),
+        if encoded.ids.is_empty() {
+            return None;
+        }
+        let marked = markers(&prompt, &encoded, encoder);
+        let long = marked.iter().flatten().filter(|(_, long)| *long);
+        Some(Encoded {
+            long_markers: long.map(|(at, _)| *at).collect(),
+            markers: marked.map(|marked| marked.into_iter().map(|(at, _)| at).collect()),
             ids: encoded.ids,
             ends: encoded.ends,
             roles: prompt.roles(),

@@ -1,12 +1,15 @@
 //! Everything that a report shows, as data.
 
-use super::difference::{Difference, differences};
+use super::difference::{Difference, Paired};
 use super::evidence::{Evidence, evidence};
 use super::figures::{Figures, figures, longest};
 use super::fits::{Fit, fits};
+use super::levels::LevelPlace;
 use super::parallel::map;
+use super::ranking::{Ranking, rankings};
 use super::samples::{Cell, Sample, Samples};
 use super::tables::{BreakTotal, TurnRow, break_totals, turns};
+use super::unbilled::unbilled;
 use crate::record::{Ending, Manifest};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,6 +95,8 @@ pub struct TargetNote {
     pub model: Arc<str>,
     /// Whether it is the embedded server.
     pub simulated: bool,
+    /// Seed of its run, with which its intervals are drawn.
+    pub seed: u64,
     /// Cache model of the bounds.
     pub cache_model: Option<Arc<str>>,
     /// What counted the tokens of the bounds.
@@ -120,7 +125,7 @@ pub struct Results {
     pub date: String,
     /// How the run ended; `None`: it was killed, or still runs.
     pub ending: Option<Ending>,
-    /// Seed of the run and of the intervals.
+    /// Seed of the run and of the intervals; beside other runs each target's own is drawn with.
     pub seed: u64,
     /// What was measured on.
     pub targets: Vec<TargetNote>,
@@ -140,6 +145,8 @@ pub struct Results {
     pub evidence: Evidence,
     /// Configurations against the first, pair by pair.
     pub differences: Vec<Difference>,
+    /// The order of the configurations of each target, model and load level.
+    pub rankings: Vec<Ranking>,
     /// Time to first token against computed tokens: first all configurations of
     /// a target, model and load level together, then each.
     pub fits: Vec<Fit>,
@@ -153,7 +160,7 @@ impl Results {
     pub fn new(manifest: &Manifest, samples: &Samples, warnings: Vec<String>) -> Self {
         let order = Order::new(manifest);
         let list = samples.list();
-        let seed = manifest.seed;
+        let seed = |target: &str| samples.seed_of(target).unwrap_or(manifest.seed);
         let longest = longest(list);
         let cells = grouped(samples, Clone::clone, |cell| order.cell(cell));
         let totals = grouped(samples, |cell| TotalKey::from(cell), |key| order.total(key));
@@ -162,34 +169,49 @@ impl Results {
             |cell| (Arc::clone(&cell.group), TotalKey::from(cell)),
             |(group, key)| (order.group(group), order.total(key)),
         );
+        let paired = Paired::new(&totals, &longest);
+        let rows = map(&cells, |(cell, samples)| SummaryRow {
+            cell: cell.clone(),
+            figures: figures(samples, seed(&cell.target), &longest),
+        });
+        let summed = map(&totals, |(key, samples)| Total {
+            key: key.clone(),
+            figures: figures(samples, seed(&key.target), &longest),
+        });
         Self {
             schema: RESULTS_SCHEMA,
             program: Arc::clone(&manifest.program),
             date: manifest.started.date(),
             ending: manifest.ending.clone(),
-            seed,
-            targets: targets(manifest),
+            seed: manifest.seed,
+            targets: targets(manifest, seed),
             configurations: configurations(manifest),
-            rows: map(&cells, |(cell, samples)| SummaryRow {
-                cell: cell.clone(),
-                figures: figures(samples, seed, &longest),
-            }),
             groups: map(&groups, |((group, key), samples)| GroupTotal {
                 group: Arc::clone(group),
                 key: key.clone(),
-                figures: figures(samples, seed, &longest),
+                figures: figures(samples, seed(&key.target), &longest),
             }),
             turns: map(&cells, |(cell, samples)| turns(cell, samples)).concat(),
             breaks: break_totals(list, &order),
             evidence: evidence(list),
-            differences: differences(&totals, seed),
+            differences: paired.differences(seed),
+            rankings: rankings(&summed, &rows, &paired, seed),
             fits: fits(&totals, seed),
-            totals: map(&totals, |(key, samples)| Total {
-                key: key.clone(),
-                figures: figures(samples, seed, &longest),
-            }),
-            warnings,
+            rows,
+            totals: summed,
+            warnings: warnings.into_iter().chain(unbilled(list)).collect(),
         }
+    }
+
+    /// The seed with which intervals of a target are drawn: that of its run.
+    pub fn seed_of(&self, target: &str) -> u64 {
+        let known = self.targets.iter().find(|known| *known.name == *target);
+        known.map_or(self.seed, |known| known.seed)
+    }
+
+    /// The ranking that a configuration stands in.
+    pub fn ranking(&self, key: &TotalKey) -> Option<&Ranking> {
+        self.rankings.iter().find(|ranking| ranking.is_of(key))
     }
 
     /// Whether any of it was measured on the embedded server.
@@ -206,13 +228,14 @@ fn configurations(manifest: &Manifest) -> Vec<ConfigurationNote> {
     manifest.configurations.iter().map(note).collect()
 }
 
-fn targets(manifest: &Manifest) -> Vec<TargetNote> {
+fn targets(manifest: &Manifest, seed: impl Fn(&str) -> u64) -> Vec<TargetNote> {
     let note = |target: &crate::record::TargetFacts| TargetNote {
         name: Arc::clone(&target.name),
         url: target.url.as_str().to_owned(),
         dialect: Arc::clone(&target.dialect),
         model: Arc::clone(&target.model),
         simulated: target.simulated,
+        seed: seed(&target.name),
         cache_model: target.cache_model.clone(),
         tokenizer: target.tokenizer.clone(),
         price_source: target.price.as_ref().map(|price| Arc::clone(&price.source)),
@@ -258,24 +281,21 @@ impl Order {
         Self::place(&self.groups, group)
     }
 
-    pub(super) fn cell(&self, cell: &Cell) -> [Place; 6] {
-        [
+    pub(super) fn cell(&self, cell: &Cell) -> impl Ord + use<> {
+        (
             self.group(&cell.group),
             Self::place(&self.scenarios, &cell.scenario),
-            Self::place(&self.targets, &cell.target),
-            (0, Arc::clone(&cell.model)),
-            (0, Arc::clone(&cell.load)),
-            Self::place(&self.configurations, &cell.configuration),
-        ]
+            self.total(&TotalKey::from(cell)),
+        )
     }
 
-    pub(super) fn total(&self, key: &TotalKey) -> [Place; 4] {
-        [
+    pub(super) fn total(&self, key: &TotalKey) -> impl Ord + use<> {
+        (
             Self::place(&self.targets, &key.target),
-            (0, Arc::clone(&key.model)),
-            (0, Arc::clone(&key.load)),
+            Arc::clone(&key.model),
+            LevelPlace::from(&key.load),
             Self::place(&self.configurations, &key.configuration),
-        ]
+        )
     }
 }
 

@@ -219,11 +219,7 @@ pub(super) struct Priced {
 
 impl Priced {
     fn moment(&self, sent: Option<Micros>) -> Moment {
-        let after = sent.and_then(|sent| i64::try_from(sent.0 / 1_000).ok());
-        Moment {
-            at_ms: after.map(|after| self.started_ms.saturating_add(after)),
-            kept_ms: self.kept_ms,
-        }
+        Moment::of(self.started_ms, sent, self.kept_ms)
     }
 }
 
@@ -362,6 +358,8 @@ impl<'a> Maker<'a> {
 pub struct Samples {
     list: Vec<Sample>,
     billing: Billing,
+    /// Seeds of the runs by their targets.
+    seeds: HashMap<Arc<str>, u64>,
     cells: Vec<Arc<Cell>>,
     cell_places: HashMap<Arc<Cell>, u32>,
     conversations: HashMap<Arc<str>, u32>,
@@ -371,7 +369,7 @@ impl Samples {
     /// No samples yet; prices are those of the manifest's targets.
     pub fn new(manifest: &Manifest) -> Self {
         let mut samples = Self::default();
-        samples.billing.add(manifest, None);
+        samples.know(manifest, None);
         samples
     }
 
@@ -386,7 +384,8 @@ impl Samples {
             let computed = computed.get(&record.conversation, place);
             samples.push(maker.sample(&LeanRecord::from(record), computed, 0));
         }
-        samples.link();
+        // Records in memory were read or made one by one: none is there twice.
+        let _twice = samples.link();
         samples
     }
 
@@ -394,7 +393,8 @@ impl Samples {
     ///
     /// # Errors
     ///
-    /// [`ReadError`], at the first line that cannot be read.
+    /// [`ReadError`], at the first line that cannot be read, or at an attempt that is
+    /// recorded twice.
     pub fn read(run: &Run) -> Result<(Self, Vec<String>), ReadError> {
         let mut warnings = Vec::new();
         let (computed, torn) = ComputedTable::read(run, threads())?;
@@ -402,6 +402,7 @@ impl Samples {
         let mut samples = Self::default();
         let torn = samples.add_run(run, &computed, None, |(), _, _, _| (), |()| Ok(()))?;
         warnings.extend(torn.then(|| cut_off(files::REQUESTS)));
+        warnings.extend(samples.gaps(&run.manifest, &run.ledger()?, &computed, None));
         Ok((samples, warnings))
     }
 
@@ -415,7 +416,8 @@ impl Samples {
     ///
     /// # Errors
     ///
-    /// [`ReadError`] of the first line that cannot be read, or what `take` gives.
+    /// [`ReadError`] of the first line that cannot be read or of an attempt that is
+    /// recorded twice, or what `take` gives.
     pub fn add_run<T: Default + Send, E: From<ReadError>>(
         &mut self,
         run: &Run,
@@ -424,7 +426,7 @@ impl Samples {
         besides: impl Fn(&mut T, &LeanRecord<'_>, Option<&Computed>, &Sample) + Sync,
         mut take: impl FnMut(T) -> Result<(), E>,
     ) -> Result<bool, E> {
-        self.billing.add(&run.manifest, label);
+        self.know(&run.manifest, label);
         let billing = self.billing.clone();
         let mut failed = None;
         let torn = run.request_blocks()?.each(
@@ -449,15 +451,38 @@ impl Samples {
                 }
             },
         )?;
-        self.link();
-        failed.map_or(Ok(torn), Err)
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        match self.link() {
+            None => Ok(torn),
+            Some(twice) => Err(self.twice(twice, run).into()),
+        }
     }
 
-    /// Notes for each sample how long the conversation's previous prompt was.
-    fn link(&mut self) {
+    fn twice(&self, index: u32, run: &Run) -> ReadError {
+        let sample = &self.list[index as usize];
+        let (turn, request, attempt) = sample.place;
+        ReadError::Twice {
+            path: run.dir().join(files::REQUESTS),
+            conversation: sample.conversation.to_string(),
+            turn,
+            request,
+            attempt,
+        }
+    }
+
+    /// Notes for each sample how long the conversation's previous prompt was. Gives a
+    /// sample that stands there twice, if there is one.
+    fn link(&mut self) -> Option<u32> {
         let mut order: Vec<u32> = (0..).take(self.list.len()).collect();
         let at = |index: &u32| &self.list[*index as usize];
         order.sort_unstable_by_key(|index| (at(index).conversation_index, at(index).place));
+        let twice = order.windows(2).find(|two| {
+            let place = |index: u32| (at(&index).conversation_index, at(&index).place);
+            place(two[0]) == place(two[1])
+        });
+        let twice = twice.map(|two| two[1]);
         let mut last = (u32::MAX, 0);
         for index in order {
             let sample = &mut self.list[index as usize];
@@ -472,6 +497,7 @@ impl Samples {
                 last.1 = u32::try_from(total.0).unwrap_or(u32::MAX);
             }
         }
+        twice
     }
 
     fn push(&mut self, mut sample: Sample) {
@@ -517,6 +543,21 @@ impl Samples {
         found
             .map(|sample| Arc::clone(&sample.conversation))
             .collect()
+    }
+
+    /// Prices and seed of a run whose records are added.
+    fn know(&mut self, manifest: &Manifest, label: Option<&str>) {
+        self.billing.add(manifest, label);
+        for target in &manifest.targets {
+            let name = Arc::from(&*labelled(label, &target.name));
+            self.seeds.insert(name, manifest.seed);
+        }
+    }
+
+    /// The seed of the run that a target belongs to, so that an interval is the same
+    /// beside other runs as in the run's own report.
+    pub(super) fn seed_of(&self, target: &str) -> Option<u64> {
+        self.seeds.get(target).copied()
     }
 
     /// Their cells, each once.

@@ -80,6 +80,14 @@ struct Conversation {
     best: Known<Money>,
 }
 
+/// The conversations of a scenario.
+#[derive(Default)]
+struct OfScenario<'s> {
+    /// How many were begun, whether anything was answered or not.
+    begun: u32,
+    whole: Vec<&'s Conversation>,
+}
+
 /// A sum that is known only as long as every part of it is.
 #[derive(Clone, Copy)]
 struct Known<T>(Option<T>);
@@ -131,6 +139,14 @@ impl<T: Sum> Known<T> {
 impl Sums {
     pub(super) fn add(&mut self, sample: &Sample) {
         self.first_attempts += u64::from(sample.place.2 == 1);
+        let unit = self
+            .conversations
+            .entry(sample.conversation_index)
+            .or_default();
+        if unit.name.is_empty() {
+            unit.name = Arc::clone(&sample.conversation);
+            unit.scenario = Arc::clone(&sample.cell.scenario);
+        }
         if sample.outcome != Outcome::Ok {
             return;
         }
@@ -198,10 +214,6 @@ impl Sums {
             .conversations
             .entry(sample.conversation_index)
             .or_default();
-        if unit.counted == 0 {
-            unit.name = Arc::clone(&sample.conversation);
-            unit.scenario = Arc::clone(&sample.cell.scenario);
-        }
         unit.counted += 1;
         unit.sums.part += read.0 as f64;
         unit.sums.whole += total.0 as f64;
@@ -221,7 +233,8 @@ impl Sums {
             without_count: self.answered - self.counted - apart,
             set_apart: apart,
             counted: self.counted,
-            conversations: self.conversations.len() as u64,
+            conversations: self.counted_units().count() as u64,
+            whole_conversations: self.whole(longest).count() as u64,
             breaks: self.breaks,
             lost: self.lost.0,
             beyond_lifetime: self.beyond_lifetime,
@@ -243,15 +256,12 @@ impl Sums {
         let of = |part: Tokens, whole: Tokens| Share { part, whole }.fraction();
         let bound = self.bounds.0;
         let after_first = self.after_first.whole;
-        let computed = self
-            .whole(longest)
-            .map(|unit| unit.sums.whole - unit.sums.part);
         Figures {
             total: Some(total),
             read: Some(read),
             written: self.writes.said.then_some(self.writes.written),
             computed: Some(total.saturating_sub(read)),
-            computed_per_conversation: mean(computed),
+            computed_per_conversation: self.computed_per_conversation(longest),
             eligible: self.eligible.0,
             bound,
             cached_share: self.all.fraction(),
@@ -281,13 +291,18 @@ impl Sums {
         let missing = self.answered > self.counted;
         let range = self.range.0.filter(|_| missing);
         let any = self.counted > 0;
+        let mix = self.mix(longest);
         let each = |of: fn(&Conversation) -> Known<Money>| {
-            let (mut sum, mut n) = (Known::<Money>::default(), 0_i128);
-            for unit in self.whole(longest) {
-                sum.add(of(unit).0);
-                n += 1;
+            let (mut sum, mut begun) = (0_i128, 0_i128);
+            for scenario in mix.as_ref()? {
+                let bills: Option<i128> =
+                    scenario.whole.iter().map(|unit| Some(of(unit).0?.0)).sum();
+                let whole = i128::try_from(scenario.whole.len()).ok()?;
+                // Exact where every conversation is whole.
+                sum += bills? * i128::from(scenario.begun) / whole;
+                begun += i128::from(scenario.begun);
             }
-            sum.0.filter(|_| n > 0).map(|sum| Money(sum.0 / n))
+            Some(Money(sum / begun))
         };
         Costs {
             buckets: self.money.buckets.0.filter(|_| any),
@@ -302,27 +317,53 @@ impl Sums {
 
     /// Conversations that have as many counts as the longest of their scenario
     /// has requests: one that failed or ended half way must not look cheap.
-    fn whole<'s>(&'s self, longest: &'s Longest) -> impl Iterator<Item = &'s Conversation> {
-        self.conversations.values().filter(|unit| {
+    fn whole<'s>(
+        &'s self,
+        longest: &'s Longest,
+    ) -> impl Iterator<Item = &'s Conversation> + use<'s> {
+        self.counted_units().filter(|unit| {
             let requests = longest.get(&unit.scenario);
             unit.counted >= requests.copied().unwrap_or_default()
         })
     }
 
+    fn counted_units(&self) -> impl Iterator<Item = &Conversation> {
+        self.conversations.values().filter(|unit| unit.counted > 0)
+    }
+
+    /// Whole conversations by scenario. `None` where a scenario that was begun has none,
+    /// or nothing was: a mean over the others would be one of another mix.
+    fn mix<'s>(&'s self, longest: &'s Longest) -> Option<Vec<OfScenario<'s>>> {
+        let mut mix: BTreeMap<&str, OfScenario<'s>> = BTreeMap::new();
+        for unit in self.conversations.values() {
+            mix.entry(&unit.scenario).or_default().begun += 1;
+        }
+        for unit in self.whole(longest) {
+            mix.entry(&unit.scenario).or_default().whole.push(unit);
+        }
+        let known = !mix.is_empty() && mix.values().all(|one| !one.whole.is_empty());
+        known.then(|| mix.into_values().collect())
+    }
+
+    /// Sums below 2^53 are exact, so that their order is of no matter.
+    fn computed_per_conversation(&self, longest: &Longest) -> Option<f64> {
+        let (mut sum, mut begun) = (0.0, 0.0);
+        for scenario in self.mix(longest)? {
+            let computed = |unit: &&Conversation| unit.sums.whole - unit.sums.part;
+            let all: f64 = scenario.whole.iter().map(computed).sum();
+            sum += all * scenario.begun as f64 / scenario.whole.len() as f64;
+            begun += scenario.begun as f64;
+        }
+        Some(sum / begun)
+    }
+
     /// Conversations in the order of their names, so that a seed means the
     /// same draw whatever the order of a hash map.
     fn units(&self) -> Vec<Ratio> {
-        let mut units: Vec<_> = self.conversations.values().collect();
+        let mut units: Vec<_> = self.counted_units().collect();
         units.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         units.into_iter().map(|unit| unit.sums).collect()
     }
-}
-
-/// `None` of no value. Whole numbers below 2^53 add up exactly, so that their
-/// order is of no matter.
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, n) = values.fold((0.0, 0_u32), |(sum, n), value| (sum + value, n + 1));
-    (n > 0).then(|| sum / f64::from(n))
 }
 
 /// What a counted request cost, and might have.

@@ -42,6 +42,7 @@ pub(crate) fn record(said: &[Said]) -> RequestRecord {
             role: *role,
             spans: parts.iter().map(&mut span).collect(),
             marks: None,
+            long_marks: Vec::new(),
         })
         .collect();
     RequestRecord {
@@ -90,6 +91,7 @@ pub(crate) fn blank(configuration: &str, turn: u32) -> RequestRecord {
         nonce: name("0 0 0 0 0 0 0 0"),
         epoch: 0,
         scenario_ms: i64::from(turn) * 47_313,
+        cache: crate::chat::CacheAsked::default(),
         prompt: Vec::new(),
         output_sha256: None,
         output_ids: None,
@@ -188,6 +190,7 @@ pub(crate) fn story() -> (Vec<RequestRecord>, Vec<BoundRecord>) {
                     pair.0.events = vec![EventLabel {
                         label: Arc::from("artifacts on"),
                         line: 9,
+                        rewrites: None,
                     }];
                 }
                 all.push(pair);
@@ -195,6 +198,33 @@ pub(crate) fn story() -> (Vec<RequestRecord>, Vec<BoundRecord>) {
         }
     }
     all.into_iter().unzip()
+}
+
+/// The first conversations of the story, so many times.
+pub(crate) fn repeated(times: u32) -> (Vec<RequestRecord>, Vec<BoundRecord>) {
+    let (records, bounds) = story();
+    let name = |of: &Arc<str>, repeat: u32| -> Arc<str> {
+        let front = of.rsplit_once('/').map_or("", |(front, _)| front);
+        Arc::from(format!("{front}/{repeat}"))
+    };
+    let mut all = (Vec::new(), Vec::new());
+    for (record, bound) in records.iter().zip(&bounds) {
+        if record.repeat == 1 {
+            for repeat in 1..=times {
+                let conversation = name(&record.conversation, repeat);
+                all.1.push(BoundRecord {
+                    conversation: Arc::clone(&conversation),
+                    ..bound.clone()
+                });
+                all.0.push(RequestRecord {
+                    conversation,
+                    repeat,
+                    ..record.clone()
+                });
+            }
+        }
+    }
+    all
 }
 
 fn broken(configuration: &str, turn: u32) -> Option<Break> {

@@ -1,6 +1,6 @@
 //! Tests of results over small runs.
 
-use super::testing::{counted, manifest, story};
+use super::testing::{counted, manifest, repeated, story};
 use super::*;
 use crate::chat::UsageOrigin;
 use crate::record::{BoundRecord, Ending, Outcome, RequestRecord, RunWriter};
@@ -220,23 +220,136 @@ fn differences_are_taken_pair_by_pair_against_the_first() {
     assert_eq!(found.pairs, 2);
     let computed = found.computed.expect("pairs");
     assert!((computed.difference + 1_024.0).abs() < 1e-9);
-    let interval = computed.interval.expect("two pairs");
+    assert_eq!((computed.interval, computed.n), (None, 2), "too few");
+    let results = self::results(&repeated(6));
+    let computed = results.differences[1].computed.expect("pairs");
+    let interval = computed.interval.expect("six pairs");
     assert_eq!((interval.low, interval.high), (-1_024.0, -1_024.0));
     assert!(computed.is_clear());
 }
 
 #[test]
-fn one_pair_cannot_tell() {
-    let (records, bounds) = story();
-    let one = records
-        .into_iter()
-        .filter(|record| record.repeat == 1)
+fn of_fewer_than_six_pairs_nothing_is_told_and_no_interval_is_given() {
+    for (pairs, told) in [(1, false), (2, false), (5, false), (6, true)] {
+        let results = results(&repeated(pairs));
+        let found = results.differences[0].cached_share.expect("a pair");
+        assert_eq!(found.n, pairs as usize);
+        assert_eq!(found.interval.is_some(), told, "{pairs} pairs");
+        assert_eq!(found.is_of_too_few(), !told, "{pairs} pairs");
+        let own = row(&results, "dev").cached_interval;
+        assert_eq!(own.is_some(), told, "{pairs} conversations");
+        let spread = results.rankings[0].spread.expect("three are ranked");
+        assert_eq!(spread.is_clear(), told, "{pairs} pairs");
+    }
+}
+
+/// Six conversations of `short` and of `long` in two configurations, of which `dev`
+/// computes ten times as many tokens in each.
+fn two_scenarios() -> Run {
+    let mut all = (Vec::new(), Vec::new());
+    for (scenario, turns) in [("short", 1_u32), ("long", 3)] {
+        for (configuration, total) in [("dev", 1_000), ("append-only", 100)] {
+            for repeat in 1..=6 {
+                for turn in 1..=turns {
+                    let (mut record, mut bound) =
+                        counted(configuration, repeat, turn, (total, 0, 0));
+                    record.scenario = Arc::from(scenario);
+                    record.conversation = format!("{scenario}/{configuration}/{repeat}").into();
+                    bound.conversation = Arc::clone(&record.conversation);
+                    all.0.push(record);
+                    all.1.push(bound);
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn a_configuration_that_fails_its_expensive_scenario_is_not_ranked_as_cheap() {
+    let mut run = two_scenarios();
+    let whole = results(&run);
+    assert_eq!(
+        whole.totals[0].figures.computed_per_conversation,
+        Some(2_000.0)
+    );
+    let order: Vec<&str> = whole.rankings[0].order.iter().map(|name| &**name).collect();
+    assert_eq!(order, ["append-only", "dev"]);
+    assert!(whole.rankings[0].spread.expect("two").is_clear());
+    for record in &mut run.0 {
+        if &*record.configuration == "dev" && record.turn == 3 {
+            record.outcome = Outcome::Overflow;
+        }
+    }
+    let failed = results(&run);
+    let dev = &failed.totals[0].figures;
+    assert_eq!(
+        dev.computed_per_conversation, None,
+        "not the mean of `short`"
+    );
+    assert_eq!((dev.whole_conversations, dev.conversations), (6, 12));
+    let ranking = &failed.rankings[0];
+    assert_eq!(ranking.order.len(), 1);
+    assert_eq!(&*ranking.left_out[0].configuration, "dev");
+    let lacking: Vec<&str> = ranking.left_out[0]
+        .scenarios
+        .iter()
+        .map(|name| &**name)
         .collect();
-    let results = results(&(one, bounds));
-    let found = results.differences[0].cached_share.expect("a pair");
-    assert_eq!(found.interval, None);
-    assert!(!found.is_clear());
-    assert_eq!(row(&results, "dev").cached_interval, None);
+    assert_eq!(lacking, ["long"]);
+}
+
+#[test]
+fn a_scenario_weighs_as_it_was_begun_whatever_was_cut() {
+    let mut run = two_scenarios();
+    // Five of six conversations of `long` are cut.
+    run.0.retain(|record| {
+        !(&*record.configuration == "dev" && record.turn == 3 && record.repeat > 1)
+    });
+    let dev = &results(&run).totals[0].figures;
+    assert_eq!(dev.computed_per_conversation, Some(2_000.0));
+    assert_eq!(dev.whole_conversations, 7);
+}
+
+#[test]
+fn conversations_of_several_configurations_are_one_unit_of_a_common_line() {
+    let (mut records, bounds) = repeated(4);
+    for (at, record) in records.iter_mut().enumerate() {
+        let sent = record.stamps.sent_us.expect("sent").0;
+        record.stamps.first_text_us = Some(Micros(sent + 20_000 + 997 * at as u64 % 5_000));
+    }
+    let results = results(&(records, bounds));
+    let all = &results.fits[0];
+    assert_eq!(all.configuration, None);
+    assert_eq!(
+        (all.line.n, all.line.interval),
+        (36, None),
+        "4 repeats, 12 conversations"
+    );
+}
+
+#[test]
+fn a_run_beside_others_keeps_its_own_seed() {
+    let mut run = repeated(7);
+    for (at, record) in run.0.iter_mut().enumerate() {
+        record.usage.total = record
+            .usage
+            .total
+            .map(|total| total + Tokens(at as u64 * 37 % 900));
+    }
+    let own = results(&run);
+    let mut together = manifest();
+    together.seed += 1;
+    let samples = Samples::of(&manifest(), &run.0, &run.1);
+    let beside = Results::new(&together, &samples, Vec::new());
+    assert_eq!(own.totals, beside.totals);
+    assert_eq!(own.differences, beside.differences);
+    assert_eq!(own.fits, beside.fits);
+    let other = Samples::of(&together, &run.0, &run.1);
+    assert_ne!(
+        own.totals,
+        Results::new(&together, &other, Vec::new()).totals
+    );
 }
 
 #[test]
@@ -260,9 +373,63 @@ fn a_run_folder_gives_the_results_of_its_records() {
     writer.finish(Ending::Complete).expect("finishes");
     let run = crate::record::Run::read(dir.path()).expect("opens");
     let (samples, warnings) = Samples::read(&run).expect("reads");
-    assert!(warnings.is_empty());
+    assert!(warnings.is_empty(), "{warnings:?}");
     let read = Results::new(&run.manifest, &samples, warnings);
     assert_eq!(read, results(&(records, bounds)));
+}
+
+/// A folder with the story, and what is said of it once `change` has been at its records.
+fn read_changed(
+    ledger: bool,
+    change: impl Fn(Vec<String>) -> Vec<String>,
+) -> Result<Vec<String>, crate::record::ReadError> {
+    let dir = tempfile::tempdir().expect("folder");
+    let (records, bounds) = story();
+    let mut writer = RunWriter::create(dir.path(), &manifest(), true).expect("creates");
+    for record in &records {
+        writer
+            .append(record, &mut std::iter::empty())
+            .expect("appends");
+    }
+    if ledger {
+        writer.bounds(&bounds).expect("appends");
+    }
+    writer.finish(Ending::Complete).expect("finishes");
+    let path = dir.path().join(crate::record::files::REQUESTS);
+    let text = std::fs::read_to_string(&path).expect("reads");
+    let lines = text.lines().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&path, change(lines).concat()).expect("writes");
+    let run = crate::record::Run::read(dir.path()).expect("opens");
+    Ok(Samples::read(&run)?.1)
+}
+
+#[test]
+fn records_that_other_files_speak_of_and_that_are_gone_are_missed_loudly() {
+    let cut = |lines: Vec<String>| lines.into_iter().take(11).collect();
+    let said = read_changed(true, cut).expect("reads").join(" ");
+    assert!(
+        said.contains("lacks 7 of the 18 attempts that the run recorded, in 3 of 6 conversations"),
+        "{said}"
+    );
+    // Without anything that names attempts, the manifest names a configuration.
+    let said = read_changed(false, cut).expect("reads").join(" ");
+    assert!(
+        said.contains("no record of configuration `append-only`"),
+        "{said}"
+    );
+    assert!(read_changed(true, |lines| lines).expect("reads").is_empty());
+}
+
+#[test]
+fn an_attempt_that_is_recorded_twice_is_an_error_that_names_it() {
+    let twice = |lines: Vec<String>| [lines.clone(), vec![lines[3].clone()]].concat();
+    let error = read_changed(true, twice).expect_err("twice");
+    let said = error.to_string();
+    assert!(
+        said.contains("holds `quickstart/dev/2`, turn 1, request 1, attempt 1 more than once"),
+        "{said}"
+    );
+    assert!(error.help().contains("take the copies out"));
 }
 
 #[test]
@@ -290,8 +457,12 @@ fn what_a_configuration_failed_at_does_not_look_like_what_it_saved() {
         .expect("a difference");
     // Turns 1 and 2 are the same in both; dev's third turn has nothing to stand against.
     assert_eq!(difference.pairs, 2);
-    let computed = difference.computed.as_ref().expect("an estimate");
-    assert!(computed.difference.abs() < 1e-9, "{}", computed.difference);
+    let share = difference.cached_share.as_ref().expect("an estimate");
+    assert!(share.difference.abs() < 1e-9, "{}", share.difference);
+    assert_eq!(
+        difference.computed, None,
+        "no conversation is whole on both sides"
+    );
 }
 
 /// The story with a flag on a request of `dev`, in its first conversation.
@@ -461,6 +632,41 @@ fn priced() -> (crate::record::Manifest, Run) {
 }
 
 #[test]
+fn storage_that_nobody_can_reckon_is_said_with_the_way_out_and_is_no_bill() {
+    let (mut manifest, (mut records, bounds)) = priced();
+    let told = |manifest: &crate::record::Manifest, records: &[RequestRecord]| {
+        let samples = Samples::of(manifest, records, &bounds);
+        let results = Results::new(manifest, &samples, vec!["first".to_owned()]);
+        (row(&results, "dev").cost, results.warnings)
+    };
+    let (free, quiet) = told(&manifest, &records);
+    assert_eq!(quiet, ["first"]);
+    let price = manifest.targets[0].price.as_mut().expect("prices");
+    price.storage_hour = Some(Money(1_000_000));
+    let (cost, warnings) = told(&manifest, &records);
+    assert_eq!(cost, None);
+    assert_eq!(
+        warnings[1],
+        "`here` charges by the hour for what its cache keeps, and how long it keeps an entry is \
+         not known: 3 requests have no bill; a run with `--lifetime SECONDS`, or `lifetime` in the \
+         targets file, says it"
+    );
+    manifest.targets[0].lifetime_ms = Some(3_600_000);
+    let (cost, warnings) = told(&manifest, &records);
+    assert_eq!(warnings, ["first"]);
+    // 17,000 tokens for an hour at a dollar a million.
+    let storage = cost.expect("a bill").0 - free.expect("a bill").0;
+    assert_eq!(Money(storage).decimal(), "0.017");
+    records[2].usage.write = None;
+    let (cost, warnings) = told(&manifest, &records);
+    assert_eq!(cost, None);
+    assert!(
+        warnings[1].contains("do not say how much they wrote there: 1 request has no bill"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn a_bill_stands_between_no_cache_and_the_best_possible_one() {
     let (manifest, (records, bounds)) = priced();
     let samples = Samples::of(&manifest, &records, &bounds);
@@ -500,7 +706,7 @@ fn where_a_count_is_missing_the_bill_is_a_range() {
 
 #[test]
 fn times_to_first_token_are_fitted_against_computed_tokens() {
-    let results = results(&story());
+    let results = results(&repeated(6));
     // `counted` makes them: 20 ms and 50 microseconds for each computed token.
     let all = &results.fits[0];
     assert_eq!(all.configuration, None);
@@ -508,12 +714,13 @@ fn times_to_first_token_are_fitted_against_computed_tokens() {
     for fit in &results.fits {
         assert!((fit.line.slope - 50.0).abs() < 1e-9, "{fit:?}");
         assert!((fit.line.intercept - 20_000.0).abs() < 1e-6, "{fit:?}");
-        let interval = fit.line.interval.expect("two conversations");
+        let interval = fit.line.interval.expect("six conversations");
         assert!(interval.low > 49.999 && interval.high < 50.001, "{fit:?}");
     }
     assert_eq!(
         (all.line.n, all.line.interval.map(|interval| interval.n)),
-        (18, Some(6))
+        (54, Some(6)),
+        "the three configurations of a scenario and repeat are one"
     );
 }
 

@@ -12,6 +12,7 @@
 //! lifetimes run in whatever time the caller counts.
 
 mod fleet;
+pub mod known;
 mod lean;
 mod model;
 mod pool;

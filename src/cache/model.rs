@@ -197,6 +197,17 @@ impl Model {
         matches!(self, Self::Blocks { .. } | Self::Radix { .. })
     }
 
+    /// Tokens below which nothing is read or kept; `None` where there is no such bound.
+    pub fn minimum(&self) -> Option<usize> {
+        match *self {
+            Self::Steps { min, .. }
+            | Self::Intervals { min, .. }
+            | Self::MessageEnds { min }
+            | Self::Breakpoints { min, .. } => (min > 0).then_some(min),
+            _ => None,
+        }
+    }
+
     /// Whether it has a size, so that one request can drive out what another left.
     pub fn can_be_full(&self) -> bool {
         match self {

@@ -318,7 +318,10 @@ impl Cache {
     /// How much longer than the request's others each of its entries lives. What is
     /// read is refreshed for as long as the longest of those behind it.
     fn with_lives(&self, query: &Query<'_>, writes: Vec<usize>) -> Vec<(usize, i64)> {
-        let long_markers = query.wishes.long_markers;
+        let long_markers = match self.model {
+            Model::Breakpoints { .. } => query.wishes.long_markers,
+            _ => &[],
+        };
         let longer = |end: usize| {
             let long = long_markers.iter().any(|&marker| end <= marker);
             self.longer_ms(long.then_some(LONG))

@@ -23,6 +23,9 @@ pub struct CostByPart {
     pub place: String,
     /// Day and source of the prices; may be empty.
     pub prices: String,
+    /// Whether the cheapest and the dearest cannot be told apart, conversation by conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untold: bool,
     /// A bar for each configuration.
     pub bars: Vec<Bar>,
     /// What the numbers rest on.
@@ -34,9 +37,9 @@ pub struct CostByPart {
 pub struct Bar {
     /// Its name.
     pub configuration: String,
-    /// Plain input, read, written for the short and for the long lifetime, generated; `None` where
-    /// no conversation has a whole bill.
-    pub parts: Option<[f64; 5]>,
+    /// Plain input, read, written for the short and for the long lifetime, generated, kept in the
+    /// cache; `None` where a scenario has no conversation with a whole bill.
+    pub parts: Option<[f64; 6]>,
     /// Lower end of the interval of their sum, where there are repeats.
     pub low: Option<f64>,
     /// Upper end of the interval of their sum, where there are repeats.
@@ -50,12 +53,13 @@ pub struct Bar {
 }
 
 /// The parts: what they are, and what is written in them.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 6] = [
     ("plain input", "plain"),
     ("read from cache", "read"),
     ("written to cache, short lifetime", "write"),
     ("written to cache, long lifetime", "write long"),
     ("output", "output"),
+    ("storage", "storage"),
 ];
 
 /// Lays the figure out.
@@ -87,6 +91,7 @@ pub(super) fn scene(figure: &CostByPart) -> Scene {
         .map(|part| Part {
             name: PARTS[*part].0.to_owned(),
             short: PARTS[*part].1.to_owned(),
+            colour: *part,
         })
         .collect();
     let rows: Vec<Row> = figure.bars.iter().map(|bar| bar.row(&used)).collect();
@@ -118,6 +123,9 @@ impl Bar {
         };
         let n = format!("n {} {conversations}", grouped(self.conversations));
         let mut says = match (self.sum(), self.uncached) {
+            (None, _) if self.conversations > 0 => {
+                vec!["no mean: a scenario has no whole bill".to_owned(), n]
+            }
             (None, _) => vec!["no bill".to_owned()],
             (Some(sum), None) => vec![dollars(sum), n],
             (Some(sum), Some(uncached)) => {
@@ -129,8 +137,9 @@ impl Bar {
             }
         };
         if self.incomplete > 0 {
+            let more = if self.parts.is_some() { " more" } else { "" };
             says.push(format!(
-                "{} more without a whole bill",
+                "{}{more} without a whole bill",
                 grouped(self.incomplete)
             ));
         }
@@ -154,11 +163,16 @@ fn title(figure: &CostByPart) -> String {
     let most = all.reduce(|a, b| if b.0 > a.0 { b } else { a });
     let what = match (least, most) {
         (Some((low, cheap)), Some((high, dear))) if low < high => format!(
-            "{} costs {} a conversation, {} {}",
+            "{} costs {} a conversation, {} {}{}",
             cheap.configuration,
             dollars(low),
             dear.configuration,
-            dollars(high)
+            dollars(high),
+            if figure.untold {
+                ": cannot be told apart"
+            } else {
+                ""
+            }
         ),
         (Some((cost, bar)), _) if known == 1 => {
             format!(

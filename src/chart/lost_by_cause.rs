@@ -65,16 +65,28 @@ pub(super) fn scene(figure: &LostByCause) -> Scene {
             "Nothing to draw: no request was answered.",
         );
     }
-    let parts = figure.causes.iter().enumerate().map(|(index, cause)| Part {
-        name: cause.says(&figure.causes),
+    // A cause of another picture has its colour, and no place in this one's key.
+    let lost = |cause: &usize| {
+        let mut bars = figure.bars.iter();
+        bars.any(|bar| bar.lost.get(*cause).is_some_and(|lost| *lost > 0))
+    };
+    let all = 0..figure.causes.len();
+    let mut used: Vec<usize> = all.clone().filter(lost).collect();
+    if used.is_empty() {
+        // Nothing was counted.
+        used = all.collect();
+    }
+    let parts = used.iter().map(|&index| Part {
+        name: figure.causes[index].says(&figure.causes),
         short: (index + 1).to_string(),
+        colour: index,
     });
     let axis = Axis {
         name: "prompt tokens lost for each conversation",
         label: &plain,
         beside: "",
     };
-    let rows: Vec<Row> = figure.bars.iter().map(Bar::row).collect();
+    let rows: Vec<Row> = figure.bars.iter().map(|bar| bar.row(&used)).collect();
     let end = stacked(&mut scene, &rows, &parts.collect::<Vec<_>>(), &axis);
     scene.description = describe(figure);
     frame::finish(scene, end, &figure.note)
@@ -108,7 +120,9 @@ impl Bar {
         self.means().iter().sum()
     }
 
-    fn row(&self) -> Row {
+    /// `used`: the causes that the picture has parts for.
+    fn row(&self, used: &[usize]) -> Row {
+        let means = self.means();
         let mean = self.mean();
         let whole = if mean < 10.0 {
             digits(mean)
@@ -134,7 +148,10 @@ impl Bar {
         }
         Row {
             name: self.configuration.clone(),
-            parts: self.means(),
+            parts: used
+                .iter()
+                .map(|cause| means.get(*cause).copied().unwrap_or(0.0))
+                .collect(),
             beside: None,
             interval: None,
             says,

@@ -6,6 +6,7 @@ use super::frame::{self, LEADING, MARGIN, WIDTH, on_scale, percent};
 use super::scene::{Area, Label, Scene, Shape};
 use super::text::{widest, wrap};
 use super::{Chart, Note};
+use crate::units::grouped;
 use serde::{Deserialize, Serialize};
 
 /// This chart's line in the list.
@@ -47,10 +48,15 @@ pub struct Bar {
     pub achievable: Option<f64>,
     /// Requests that the share is taken from.
     pub requests: u64,
+    /// All that were counted, where that is more than those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
 }
 
 const BAR: f64 = 16.0;
 const VALUES: f64 = 190.0;
+/// The same where requests are told as a part of all.
+const VALUES_OF: f64 = 236.0;
 const NAMES: f64 = 300.0;
 
 /// Lays the figure out.
@@ -77,7 +83,12 @@ pub(super) fn bars(mut scene: Scene, groups: &[Group], note: &Note) -> Scene {
     let left = (MARGIN + gutter + 12.0).round();
     let rows = rows(groups, top, wrapped);
     let bottom = rows.last().map_or(top, Row::bottom) + 8.0;
-    let plot = Area::new(left, top, WIDTH - MARGIN - VALUES - left, bottom - top);
+    let part = groups
+        .iter()
+        .flat_map(|group| &group.bars)
+        .any(|bar| bar.of.is_some());
+    let values = if part { VALUES_OF } else { VALUES };
+    let plot = Area::new(left, top, WIDTH - MARGIN - values - left, bottom - top);
     let end = frame::percent_below(&mut scene, plot, "cached share of prompt tokens (%)");
     for row in &rows {
         match row {
@@ -95,13 +106,17 @@ pub(super) fn bars(mut scene: Scene, groups: &[Group], note: &Note) -> Scene {
     frame::finish(scene, end, note)
 }
 
-/// The answer: the best and the worst configuration of the first group.
+/// The answer: the best and the worst configuration of the first group, which is named where
+/// there are others.
 fn title(figure: &ShareByGroup) -> String {
-    let bars = figure.groups.first().map_or(&[][..], |group| &group.bars);
+    let first = figure.groups.first();
+    let bars = first.map_or(&[][..], |group| &group.bars);
+    let place = first.filter(|_| figure.groups.len() > 1);
+    let place = place.map_or("", |group| &group.name);
     let known = bars.iter().filter_map(|bar| Some((bar.share?, bar)));
     let best = known.clone().reduce(|a, b| if b.0 > a.0 { b } else { a });
     let worst = known.reduce(|a, b| if b.0 < a.0 { b } else { a });
-    match (best, worst) {
+    let what = match (best, worst) {
         (Some((high, best)), Some((low, worst))) if high > low => format!(
             "{} reads {} of its prompt tokens from cache, {} {}",
             best.configuration,
@@ -114,8 +129,9 @@ fn title(figure: &ShareByGroup) -> String {
             bar.configuration,
             percent(Some(share))
         ),
-        _ => "Share of prompt tokens read from cache".to_owned(),
-    }
+        _ => return "Share of prompt tokens read from cache".to_owned(),
+    };
+    frame::title(place, &what)
 }
 
 /// The name of a group, on a strip of paper that the grid does not cross.
@@ -230,7 +246,10 @@ fn value(scene: &mut Scene, bar: &Bar, y: f64, x: f64) {
     let of = bar.achievable.map_or_else(String::new, |achievable| {
         format!("of {} · ", percent(Some(achievable)))
     });
-    let rest = format!("{of}n {}", crate::units::grouped(bar.requests));
+    let all = bar
+        .of
+        .map_or_else(String::new, |all| format!(" of {}", grouped(all)));
+    let rest = format!("{of}n {}{all}", grouped(bar.requests));
     scene.label(Label::new(&rest, x + 68.0, y).muted());
 }
 

@@ -10,7 +10,7 @@ use super::frame::{self, percent};
 use super::scale::{Scale, TimeUnit, plain, time};
 use super::scene::Scene;
 use super::{Chart, Note};
-use panel::{Values, panel};
+use panel::{Sides, Values, panel};
 use serde::{Deserialize, Serialize};
 
 /// This chart's line in the list.
@@ -50,9 +50,11 @@ pub struct Point {
     pub low: Option<f64>,
     /// Upper end of its interval, where there are repeats.
     pub high: Option<f64>,
-    /// Median time to first token, in microseconds.
+    /// Median time to first token over all requests, in microseconds; `None` where more than half
+    /// of them were never answered, or none was sent.
     pub p50_us: Option<f64>,
-    /// The time within which nine in ten first tokens come, in microseconds.
+    /// The time within which nine in ten of all requests have their first token, in microseconds;
+    /// `None` where more than one in ten were never answered.
     pub p90_us: Option<f64>,
     /// Requests that were never answered.
     pub failed: u64,
@@ -67,16 +69,17 @@ const LOAD_FAR: f64 = 10.0;
 pub(super) fn scene(figure: &ShareByLoad) -> Scene {
     let mut scene = frame::start(
         &title(figure),
-        "Above, the share of prompt tokens read from cache, with its 95 % interval where there are repeats; below, the median time to first token, upright lines up to the time within which nine in ten come.",
+        "Above, the share of prompt tokens read from cache, with its 95 % interval where there are repeats; below, the median time to first token over all requests, one that was never answered counted as endless, with upright lines up to the time within which nine in ten come (up to the edge where they do not).",
     );
     if figure.series.is_empty() || figure.levels.is_empty() {
         return frame::nothing(scene, &figure.note);
     }
     let shares = shares();
     let waits = waits(figure);
-    let first = panel(&mut scene, figure, &shares, false);
+    let sides = Sides::of(figure, &[&shares, &waits]);
+    let first = panel(&mut scene, figure, &shares, sides, false);
     scene.height = first + 10.0;
-    let end = panel(&mut scene, figure, &waits, true);
+    let end = panel(&mut scene, figure, &waits, sides, true);
     scene.description = describe(figure);
     frame::finish(scene, end, &figure.note)
 }
@@ -87,7 +90,7 @@ fn shares() -> Values {
         scale: Scale::from_zero(100.0, 4),
         tick: |tick| format!("{} %", plain(tick)),
         of: |point| point.share.map(|share| share * 100.0),
-        ends: |point| Some((point.low? * 100.0, point.high? * 100.0)),
+        ends: |point| Some((point.low? * 100.0, Some(point.high? * 100.0))),
         says: |point| percent(point.share),
         unit: 1.0,
     }
@@ -107,12 +110,21 @@ fn waits(figure: &ShareByLoad) -> Values {
         scale,
         tick: plain,
         of: |point| point.p50_us,
-        ends: |point| Some((point.p50_us?, point.p90_us?)),
+        ends: |point| Some((point.p50_us?, point.p90_us)),
         says: |point| {
             let median = point.p50_us.map(time);
-            median.unwrap_or_else(|| "no first token".to_owned())
+            median.unwrap_or_else(|| missing(point).to_owned())
         },
         unit: unit.microseconds(),
+    }
+}
+
+/// What is said where the median is no time.
+fn missing(point: &Point) -> &'static str {
+    if point.failed > 0 {
+        "never answered"
+    } else {
+        "no first token"
     }
 }
 
@@ -130,10 +142,10 @@ fn title(figure: &ShareByLoad) -> String {
         Some((series, first, last))
     });
     let slowed = ends.filter_map(|(series, first, last)| {
-        let (from, to) = first
-            .p50_us
-            .zip(last.p50_us)
-            .filter(|(from, _)| *from > 0.0)?;
+        let from = first.p50_us.filter(|from| *from > 0.0)?;
+        // A median among requests that were never answered is the slowest of all.
+        let endless = (last.failed > 0).then_some(f64::INFINITY);
+        let to = last.p50_us.or(endless)?;
         Some((to / from, series, first, last, from, to))
     });
     let what = match slowed.reduce(|a, b| if b.0 > a.0 { b } else { a }) {
@@ -143,7 +155,11 @@ fn title(figure: &ShareByLoad) -> String {
             percent(last.share),
             percent(first.share),
             time(from),
-            time(to)
+            if to.is_finite() {
+                time(to)
+            } else {
+                missing(last).to_owned()
+            }
         ),
         None => "Cached share and time to first token by load level".to_owned(),
     };
@@ -157,7 +173,7 @@ fn describe(figure: &ShareByLoad) -> String {
             let Some(point) = point else {
                 continue;
             };
-            let level_us = |us: Option<f64>| us.map_or_else(|| "none".to_owned(), time);
+            let level_us = |us: Option<f64>| us.map_or_else(|| missing(point).to_owned(), time);
             sentences.push(format!(
                 "{} at {level}: {} read, first token p50 {}, p90 {}, {} of {} requests failed.",
                 series.configuration,

@@ -46,15 +46,17 @@ pub struct Bar {
     pub high: Option<f64>,
     /// Achievable share; `None` where no bound was computed.
     pub achievable: Option<f64>,
-    /// Requests that the share is taken from.
+    /// Requests that the share is taken from: those that every target counted.
     pub requests: u64,
+    /// All that this target counted.
+    pub counted: u64,
 }
 
 /// Lays the figure out.
 pub(super) fn scene(figure: &ShareByTarget) -> Scene {
     let scene = frame::start(
         &title(figure),
-        "Share of prompt tokens read from cache. Targets count tokens and keep caches in ways of their own: compare each with its mark first.",
+        "Share of prompt tokens read from cache, over the requests that every target counted. Targets count tokens and keep caches in ways of their own: compare each with its mark first.",
     );
     let group = |configuration: &Configuration| Group {
         name: configuration.name.clone(),
@@ -73,6 +75,7 @@ impl Bar {
             high: self.high,
             achievable: self.achievable,
             requests: self.requests,
+            of: (self.counted > self.requests).then_some(self.counted),
         }
     }
 }

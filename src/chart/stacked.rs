@@ -30,6 +30,8 @@ pub(super) struct Part {
     pub(super) name: String,
     /// What is written in it where it has room.
     pub(super) short: String,
+    /// The number of its colour: the same thing has the same one in every picture.
+    pub(super) colour: usize,
 }
 
 /// The axis of all rows.
@@ -142,8 +144,8 @@ fn key(scene: &mut Scene, rows: &[Row], parts: &[Part], axis: &Axis<'_>) -> f64 
         &meanings,
         |scene, index, area| match parts.get(index) {
             Some(part) => {
-                scene.shape(Shape::Fill(area, colour::source(index)));
-                write(scene, &part.short, area, index);
+                scene.shape(Shape::Fill(area, colour::source(part.colour)));
+                write(scene, part, area);
             }
             None if beside && index == parts.len() => scene.shape(Shape::Hatch(area, MUTED)),
             None => frame::whiskers(
@@ -164,10 +166,9 @@ fn draw(scene: &mut Scene, row: &Row, parts: &[Part], y: f64, x: impl Fn(f64) ->
     let crossed =
         |area: Area| ends.is_some_and(|(low, high)| low <= area.right && high >= area.left);
     let mut sum = 0.0;
-    for (index, length) in row
-        .parts
+    for (part, length) in parts
         .iter()
-        .enumerate()
+        .zip(&row.parts)
         .filter(|(_, length)| **length > 0.0)
     {
         let from = x(sum);
@@ -179,9 +180,9 @@ fn draw(scene: &mut Scene, row: &Row, parts: &[Part], y: f64, x: impl Fn(f64) ->
             right: x(sum).max(from + 1.0),
             bottom: top + BAR,
         };
-        scene.shape(Shape::Fill(area, colour::source(index)));
-        if let Some(part) = parts.get(index).filter(|_| !crossed(area)) {
-            write(scene, &part.short, area, index);
+        scene.shape(Shape::Fill(area, colour::source(part.colour)));
+        if !crossed(area) {
+            write(scene, part, area);
         }
     }
     if let Some(beside) = row.beside.filter(|beside| *beside > 0.0) {
@@ -202,14 +203,15 @@ fn draw(scene: &mut Scene, row: &Row, parts: &[Part], y: f64, x: impl Fn(f64) ->
 }
 
 /// What a part is called, in it, where it has room.
-fn write(scene: &mut Scene, short: &str, area: Area, index: usize) {
+fn write(scene: &mut Scene, part: &Part, area: Area) {
+    let short = part.short.as_str();
     if !short.is_empty() && width(short, 11.0, true) + 6.0 <= area.width() {
         let label = Label::new(
             short,
             f64::midpoint(area.left, area.right),
             f64::midpoint(area.top, area.bottom),
         );
-        let colour = colour::source(index).text_on();
+        let colour = colour::source(part.colour).text_on();
         scene.label(
             label
                 .size(11.0)

@@ -10,15 +10,17 @@
 //! hold it.
 
 mod event;
+mod model_name;
 mod prompt;
 mod text;
 mod usage;
 mod wire;
 
 pub use event::{ChatEvent, FinishReason};
+pub use model_name::ModelName;
 pub use prompt::{
-    Block, CacheMarker, Class, Content, Hints, Image, Message, Origin, Part, PlacedMessage,
-    PlacedSpan, Prompt, Role, Span, Tool, ToolCall, Ttl,
+    Block, CacheAsked, CacheMarker, Class, Content, Hints, Image, Message, Origin, Part,
+    PlacedMessage, PlacedSpan, Prompt, Role, Span, Tool, ToolCall, Ttl,
 };
 pub use text::{Digest, Text};
 pub use usage::{Usage, UsageOrigin};

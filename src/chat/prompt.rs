@@ -19,6 +19,8 @@ impl Origin {
     pub const NONCE: &'static str = "nonce";
     /// A tool's definition.
     pub const TOOLS: &'static str = "tools";
+    /// The model itself, where another one is asked.
+    pub const MODEL: &'static str = "model";
     /// What the person typed.
     pub const USER: &'static str = "user";
     /// What the model answered earlier.
@@ -300,6 +302,25 @@ impl Prompt {
     }
 }
 
+/// What a request says of its own cache entries as a whole, where a service lets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheAsked {
+    /// Only marked places are read and written (OpenAI's mode `explicit`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub explicit: bool,
+    /// How long entries live, in milliseconds; `None`: as the service's do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifetime_ms: Option<u64>,
+}
+
+impl CacheAsked {
+    /// Whether nothing is asked.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What part of a message a placed span is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -344,6 +365,8 @@ pub struct PlacedMessage {
     /// Where cache markers stand: behind so many of its spans, ascending. Not
     /// content: left out of every comparison.
     pub marks: Vec<usize>,
+    /// Those of them whose entries are asked to live an hour.
+    pub long_marks: Vec<usize>,
 }
 
 impl PlacedMessage {

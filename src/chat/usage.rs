@@ -34,6 +34,17 @@ impl UsageOrigin {
             Self::Unreliable => "unreliable",
         }
     }
+
+    /// What becomes of it beside these counts: parts of a prompt that are more than the
+    /// whole are contradictory, whoever says that they were reported.
+    pub fn beside(self, total: Option<Tokens>, read: Option<Tokens>, written: Tokens) -> Self {
+        let parts = read.unwrap_or_default().0.checked_add(written.0);
+        let fits = total.is_none_or(|total| parts.is_some_and(|parts| parts <= total.0));
+        match self {
+            Self::Reported if !fits => Self::Contradictory,
+            origin => origin,
+        }
+    }
 }
 
 /// Token counts of one answer, normalised.
@@ -89,6 +100,13 @@ impl Usage {
         }
     }
 
+    /// Its origin, as far as the counts bear it out.
+    pub fn settled_origin(&self) -> UsageOrigin {
+        let written = self.write.unwrap_or_default().0;
+        let written = written.saturating_add(self.write_long.unwrap_or_default().0);
+        self.origin.beside(self.total, self.read, Tokens(written))
+    }
+
     /// Whether the server said anything that is or should have been a count.
     pub fn says_anything(&self) -> bool {
         let parts = [self.total, self.read, self.write, self.write_long];
@@ -106,6 +124,31 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_that_cannot_be_are_contradictory_whoever_says_that_they_were_reported() {
+        use UsageOrigin::{Absent, Contradictory, Reported, Unreliable};
+        let cases = [
+            (Reported, Some(100), Some(100), None, Reported),
+            (Reported, Some(100), Some(101), None, Contradictory),
+            (Reported, Some(100), Some(60), Some(40), Reported),
+            (Reported, Some(100), Some(60), Some(41), Contradictory),
+            (Reported, Some(100), Some(1), Some(u64::MAX), Contradictory),
+            (Reported, None, Some(60), None, Reported),
+            (Absent, Some(1), None, Some(2), Absent),
+            (Unreliable, Some(1), Some(2), None, Unreliable),
+        ];
+        for (origin, total, read, write, expected) in cases {
+            let usage = Usage {
+                total: total.map(Tokens),
+                read: read.map(Tokens),
+                write: write.map(Tokens),
+                origin,
+                ..Usage::default()
+            };
+            assert_eq!(usage.settled_origin(), expected, "{usage:?}");
+        }
+    }
 
     #[test]
     fn counts_that_no_request_of_that_size_can_have_are_contradictory() {

@@ -117,7 +117,10 @@ fn explain_scenarios(arguments: &mut Arguments, paths: Vec<PathBuf>) -> Result<(
     };
     let configurations = &mut arguments.configurations;
     if let Some(plan) = planned::take(None, &mut files, configurations)? {
-        arguments.assumptions.follow(&plan);
+        let form = &mut arguments.form;
+        arguments
+            .assumptions
+            .follow(form, &plan, &files.scenarios)?;
         if configurations.names.is_empty() {
             configurations.names = match plan.setting("config") {
                 [] => planned::usual(Some(&plan)),

@@ -195,6 +195,7 @@ pub(super) fn run(
 /// each is held at a time.
 fn play(name: &str, options: &FleetOptions, played: &Played<'_>) -> Result<Fleet, Failure> {
     let mut fleet = Fleet::new(options.clone());
+    let dialect = played.form.resolve()?.0.name();
     let mut conversations = Vec::new();
     for scenario in played.scenarios {
         let configuration = played.configurations.find(name, scenario)?;
@@ -208,7 +209,7 @@ fn play(name: &str, options: &FleetOptions, played: &Played<'_>) -> Result<Fleet
         let mut prompts = Vec::with_capacity(conversations.len());
         for (number, conversation) in conversations.iter_mut().enumerate() {
             if let Some(rendered) = conversation.next()? {
-                prompts.push(encoded(number, &rendered, played.model.encoder)?);
+                prompts.push(encoded(number, &rendered, played.model.encoder, dialect)?);
             }
         }
         if prompts.is_empty() {
@@ -223,9 +224,10 @@ fn encoded(
     conversation: usize,
     rendered: &Rendered,
     encoder: &SharedEncoder,
+    dialect: &str,
 ) -> Result<FleetPrompt, Failure> {
     let messages = &rendered.body.messages;
-    let shown = RecordedPrompt::rendered(messages);
+    let shown = RecordedPrompt::rendered(messages, dialect);
     let prompt = encoder
         .encoded(&shown.messages())
         .map_err(|error| Failure::wrong(error, "take another --tokenizer"))?;
@@ -234,7 +236,7 @@ fn encoded(
         model: Arc::from(rendered.pending.model.as_deref().unwrap_or_default()),
         ids: prompt.ids,
         ends: prompt.ends,
-        roles: messages.iter().map(|message| message.role).collect(),
+        roles: shown.roles(),
         at_ms: rendered.pending.scenario_ms,
     })
 }

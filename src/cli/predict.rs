@@ -107,7 +107,9 @@ fn follow(arguments: &mut Arguments) -> Result<Option<Plan>, Failure> {
             names => names.to_vec(),
         };
     }
-    arguments.assumptions.follow(&plan);
+    arguments
+        .assumptions
+        .follow(&mut arguments.form, &plan, &arguments.files.scenarios)?;
     Ok(Some(plan))
 }
 

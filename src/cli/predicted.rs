@@ -128,6 +128,7 @@ pub(super) fn predicted(
         name: Arc::from(PREDICTED),
         cache_model: Some(Arc::from(model.cache.to_string())),
         lifetime_ms: model.lifetime_ms,
+        dialect: Arc::from(form.resolve()?.0.name()),
         ..TargetFacts::default()
     };
     let encoder = Some(model.encoder);
@@ -135,6 +136,7 @@ pub(super) fn predicted(
         target: &target,
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder,
     };
     let found =
@@ -185,6 +187,7 @@ fn record(
         nonce: Arc::from(Nonce::default().to_string()),
         epoch: 0,
         scenario_ms: pending.scenario_ms,
+        cache: rendered.body.cache,
         prompt: rendered
             .body
             .messages

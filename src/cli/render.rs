@@ -85,7 +85,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                     }
                     let text = match arguments.format {
                         Format::Jsonl => jsonl(&scenario.name, &name, dialect, wire, &rendered),
-                        Format::Http => http(&arguments.form.model, dialect, &rendered),
+                        Format::Http => {
+                            let model = rendered.pending.model.as_deref();
+                            let model = model.unwrap_or_else(|| arguments.form.model());
+                            http(model, dialect, &rendered)
+                        }
                         Format::Text => reader.read(&scenario.name, &name, &rendered),
                     };
                     output::data(&text)

@@ -5,8 +5,9 @@ use super::exit::{Exit, Failure};
 use crate::chat::{Family, Wire};
 use crate::context::Configuration;
 use crate::conversation::{
-    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Resources,
+    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Resources, Served,
 };
+use crate::load::UNNAMED;
 use crate::provider::{self, Body, Dialect, RequestParams};
 use crate::scenario::model::Scenario;
 use std::sync::Arc;
@@ -22,9 +23,13 @@ pub(super) struct Form {
     #[arg(long)]
     pub(super) wire: Option<String>,
 
-    /// Model named in the bodies
-    #[arg(long, default_value = "embedded")]
-    pub(super) model: String,
+    /// Model named in the bodies [default: the plan's, else embedded]
+    #[arg(long)]
+    pub(super) model: Option<String>,
+
+    /// The target serves this model whatever the scenario says.
+    #[arg(skip)]
+    pub(super) one_model: bool,
 
     /// Output tokens asked for
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
@@ -32,16 +37,36 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// The dialect and the wire that were asked for.
-    pub(super) fn resolve(&self) -> Result<(&'static dyn Dialect, Wire), Failure> {
-        let family = self.wire.as_deref().map(family).transpose()?;
+    /// The model of requests that no step of the scenario names one for.
+    pub(super) fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or(UNNAMED)
+    }
+
+    /// Which model answers, as strategies see it.
+    fn served(&self) -> Served {
+        let named = self.model.as_deref().filter(|model| *model != UNNAMED);
+        match named.map(Arc::from) {
+            Some(model) if self.one_model => Served::One(model),
+            named => Served::Any(named),
+        }
+    }
+
+    /// The name of the dialect that was asked for, or that the wire needs.
+    pub(super) fn dialect(&self) -> &str {
+        let family = self.wire.as_deref().and_then(|name| family(name).ok());
         let default = match family {
             Some(Family::Bedrock) => "bedrock",
             Some(Family::Anthropic) => "anthropic",
             Some(Family::Google) => "gemini",
             _ => "openai-chat",
         };
-        let dialect = dialect(self.dialect.as_deref().unwrap_or(default))?;
+        self.dialect.as_deref().unwrap_or(default)
+    }
+
+    /// The dialect and the wire that were asked for.
+    pub(super) fn resolve(&self) -> Result<(&'static dyn Dialect, Wire), Failure> {
+        let family = self.wire.as_deref().map(family).transpose()?;
+        let dialect = dialect(self.dialect())?;
         Ok((dialect, family.unwrap_or_else(|| dialect.family()).wire()))
     }
 }
@@ -105,6 +130,7 @@ impl Requests {
             name: Arc::from(name.as_str()),
             configuration: configuration.clone(),
             wire,
+            served: form.served(),
             nonce: Nonce::default(),
             place: NoncePlace::Tools,
             resources,
@@ -128,7 +154,8 @@ impl Requests {
             let Next::Request(pending) = next else {
                 continue;
             };
-            let model = pending.model.as_deref().unwrap_or(&self.form.model);
+            let model = pending.model.as_deref();
+            let model = model.unwrap_or_else(|| self.form.model());
             let params = RequestParams {
                 model: model.to_owned(),
                 max_tokens: self.form.max_tokens,

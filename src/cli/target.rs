@@ -6,7 +6,7 @@ use super::requests::{dialect, family};
 use super::targets::Entry;
 use crate::cache::Model;
 use crate::chat::Family;
-use crate::load::{Engine, Key, Secret, Target};
+use crate::load::{Engine, Key, Secret, Target, UNNAMED};
 use crate::provider::Dialect;
 use crate::record::PublicUrl;
 use crate::server::Handle;
@@ -14,6 +14,9 @@ use crate::transport::{Client, Header};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The name of the target that is started for a run.
+pub(super) const EMBEDDED: &str = "embedded";
 
 /// Where requests go.
 #[derive(Clone, Default, clap::Args)]
@@ -151,7 +154,7 @@ impl Aim {
     ) -> Result<Target, Failure> {
         let dialect = self.dialect()?;
         Ok(Target {
-            model: Arc::from(self.model.as_deref().unwrap_or("embedded")),
+            model: Arc::from(self.model.as_deref().unwrap_or(UNNAMED)),
             wire: self.family(dialect, Engine::Embedded)?.wire(),
             engine: Engine::Embedded,
             salted: self.isolate_by.salted(true),
@@ -159,7 +162,7 @@ impl Aim {
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
-            ..Target::at("embedded", &server.url_for(dialect.name()), dialect)
+            ..Target::at(EMBEDDED, &server.url_for(dialect.name()), dialect)
         })
     }
 
@@ -227,6 +230,13 @@ impl Aim {
             target.cache = known_cache(&target, client).await;
         }
         if let Some(entry) = entry {
+            let note = target
+                .cache
+                .is_none()
+                .then(|| entry.cache_note(&target.model));
+            if let Some(note) = note.flatten() {
+                output::tell(&format!("target `{}`: {note}", target.name));
+            }
             entry.after(&mut target);
         }
         Ok(target)

@@ -1,7 +1,7 @@
 //! Named ways of building prompts: a strategy with its options.
 
 use super::strategy::{StrategyKind, find};
-use crate::chat::{MarkerRule, SummaryPlace, TailPlace, Ttl, Wire};
+use crate::chat::{CacheMarker, MarkerRule, SummaryPlace, TailPlace, Ttl, Wire};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -51,7 +51,8 @@ fn thirty() -> u64 {
 pub struct Options {
     /// Cache markers; by the wire where not set.
     pub markers: Option<MarkerRule>,
-    /// How long marked entries are asked to live.
+    /// How long marked entries are asked to live: an hour where not set, and five
+    /// minutes where the wire knows nothing else.
     pub marker_ttl: Option<Ttl>,
     /// Where the tail goes; by the wire where not set.
     pub tail: Option<TailPlace>,
@@ -126,6 +127,20 @@ impl Options {
         set.map(|(name, _)| name).collect()
     }
 
+    /// What every marker of a prompt says. One rule for every configuration, so that
+    /// they differ in layout only.
+    ///
+    /// `model` matters for Bedrock: other models than Claude keep entries for five
+    /// minutes. One that is not named counts as Claude. Source: turn context, section 3.4.
+    #[must_use]
+    pub fn marker(&self, rule: MarkerRule, model: Option<&str>) -> CacheMarker {
+        let asked = self.marker_ttl.unwrap_or(Ttl::Hour);
+        let known = rule != MarkerRule::Bedrock || model.is_none_or(is_claude);
+        CacheMarker {
+            ttl: if known { asked } else { Ttl::FiveMinutes },
+        }
+    }
+
     /// The wire as these options change it.
     #[must_use]
     pub fn applied_to(&self, mut wire: Wire) -> Wire {
@@ -134,6 +149,12 @@ impl Options {
         wire.summary = self.summary.unwrap_or(wire.summary);
         wire
     }
+}
+
+/// Whether a name means one of Anthropic's models, wherever they are served.
+pub(super) fn is_claude(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    model.contains("claude") || model.contains("anthropic")
 }
 
 /// A named way of building prompts.

@@ -9,6 +9,7 @@
 
 use super::configuration::{Options, Reasoning};
 use super::phrases::Phrases;
+use super::registry::key;
 use super::strategy::{ContextError, Setup, Strategy, StrategyKind};
 use super::view::{Attachment, Chain, Compaction, Link, Note, Purpose, Sample, Subagent, UserTurn};
 use super::{marks, replay, special};
@@ -30,6 +31,7 @@ pub(super) const KIND: StrategyKind = StrategyKind {
         "window",
     ],
     compacts: false,
+    tells: Some(|key| !matches!(key, key::AGENT | key::TEMPORAL_AGENT)),
     start: |setup| Ok(Box::new(Inline::new(setup))),
 };
 
@@ -133,7 +135,8 @@ impl Strategy for Inline {
             Purpose::Subagent(helper) => vec![self.helper(chain, helper)],
             _ => self.history(chain),
         };
-        marks::mark(&mut prompt, chain.wire.markers, &self.options);
+        let model = chain.live.model.as_deref();
+        marks::mark(&mut prompt, chain.wire.markers, &self.options, model);
         Ok(prompt)
     }
 }

@@ -9,11 +9,9 @@
 use super::configuration::Options;
 use crate::chat::{Block, CacheMarker, Content, MarkerRule, Prompt, Role};
 
-/// Sets the markers that `rule` asks for.
-pub(super) fn mark(prompt: &mut Prompt, rule: MarkerRule, options: &Options) {
-    let marker = CacheMarker {
-        ttl: options.marker_ttl.unwrap_or_default(),
-    };
+/// Sets the markers that `rule` asks for; `model` is the one that is asked.
+pub(super) fn mark(prompt: &mut Prompt, rule: MarkerRule, options: &Options, model: Option<&str>) {
+    let marker = options.marker(rule, model);
     match rule {
         MarkerRule::None => return,
         // Nova refuses a marker among tools, and `OpenAI` has none there.

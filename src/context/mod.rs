@@ -11,6 +11,7 @@
 
 mod append_only;
 mod body;
+mod changed;
 pub mod configuration;
 mod external;
 mod inline;
@@ -30,6 +31,7 @@ pub(crate) mod testing;
 pub mod turn;
 pub mod view;
 
+pub use changed::changed;
 pub use configuration::{Configuration, Options};
 pub use phrases::Phrases;
 pub use stored::Stored;

@@ -21,6 +21,7 @@ pub(super) const KIND: StrategyKind = StrategyKind {
     about: "your own finished bodies: a JSONL file, one body a turn",
     options: &["raw", "prompt_cache_key", "affinity_header"],
     compacts: false,
+    tells: None,
     start: |setup| Ok(Box::new(Raw::new(setup)?)),
 };
 

@@ -30,6 +30,8 @@ pub mod key {
     pub const TOOL_OUTPUTS: &str = "tool_outputs";
     /// Memory.
     pub const MEMORY: &str = "memory";
+    /// Files that belong to the agent.
+    pub const AGENT_FILES: &str = "agent_context_files";
     /// Beginning of the keys of an isolated helper's skills.
     pub const ALWAYS_APPLY: &str = "always_apply_skill.";
     /// Time block of the web-search tool.

@@ -120,6 +120,9 @@ pub struct StrategyKind {
     /// Whether it heeds the option `window` itself. For any other strategy that
     /// reads it the conversation puts a compaction in front of a message.
     pub compacts: bool,
+    /// Of which sources a change is told in a message, by their keys, so that what was
+    /// written of them before stays as it is. `None` where that is not known.
+    pub tells: Option<fn(&str) -> bool>,
     /// Starts it for one conversation.
     pub start: fn(Setup) -> Result<Box<dyn Strategy>, ContextError>,
 }

@@ -93,7 +93,7 @@ pub struct Sample {
     pub system: Text,
     /// Tool definitions.
     pub tools: Arc<[Tool]>,
-    /// Model, where the scenario names one.
+    /// Model that is asked, where anybody named one.
     pub model: Option<Arc<str>>,
     /// Project guidance.
     pub project: Option<Text>,

@@ -163,6 +163,7 @@ impl Conversation {
         self.world.sample(
             started.unwrap_or(&self.world.now),
             self.layout.configuration.options.timestamps,
+            &self.setup.served,
         )
     }
 

@@ -31,7 +31,7 @@ mod world;
 pub use drive::Conversation;
 pub use nonce::{Nonce, NoncePlace};
 pub use request::{Next, Pending, PurposeLabel, Reply};
-pub use setup::{ConversationSetup, Resources, Shipped};
+pub use setup::{ConversationSetup, Resources, Served, Shipped};
 
 #[cfg(test)]
 mod append_only_tests;

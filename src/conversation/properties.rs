@@ -1,9 +1,10 @@
 //! Properties that hold for every scenario, checked on random ones.
 
 use super::samples::*;
-use super::{Pending, PurposeLabel};
-use crate::chat::{Content, Digest, Family, MarkerRule, Prompt};
+use super::{Pending, PurposeLabel, Served};
+use crate::chat::{CacheMarker, Content, Digest, Family, MarkerRule, Prompt, Ttl};
 use crate::context::view::CompactionMode;
+use crate::context::{Configuration, STRATEGIES};
 use crate::scenario::model::{
     Action, Attach, MemoryStep, NoteEdit, SubagentStep, TurnRef, UserStep,
 };
@@ -152,15 +153,13 @@ fn requests(actions: Vec<Action>, configuration: &str, family: Family) -> Vec<Pe
     run_with(start_on(scenario(actions), configuration, family), "x")
 }
 
-fn markers(prompt: &Prompt) -> usize {
-    let tools = prompt
-        .tools
-        .iter()
-        .filter(|tool| tool.marker.is_some())
-        .count();
+fn markers(prompt: &Prompt) -> Vec<CacheMarker> {
+    let tools = prompt.tools.iter().filter_map(|tool| tool.marker);
     let messages = prompt.messages.iter().flat_map(|message| &message.blocks);
     let blocks = prompt.system.iter().chain(messages);
-    tools + blocks.filter(|block| block.marker.is_some()).count()
+    tools
+        .chain(blocks.filter_map(|block| block.marker))
+        .collect()
 }
 
 proptest! {
@@ -236,20 +235,6 @@ proptest! {
     }
 
     #[test]
-    fn no_prompt_has_more_than_four_markers(actions in anything()) {
-        for family in Family::ALL {
-            for configuration in ["inline", "append-only"] {
-                for pending in requests(actions.clone(), configuration, family) {
-                    let count = markers(&pending.prompt);
-                    let none = family.wire().markers == MarkerRule::None;
-                    let most = if none { 0 } else { 4 };
-                    prop_assert!(count <= most, "{} markers", count);
-                }
-            }
-        }
-    }
-
-    #[test]
     fn entries_are_opened_and_closed_by_the_strategy_alone(actions in anything()) {
         let found = requests(actions, "append-only", Family::Compatible);
         for pending in found.iter().filter(|p| &*p.configuration == "append-only") {
@@ -265,6 +250,58 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_prompt_has_more_than_four_markers_and_all_of_them_live_as_long_as_was_asked(
+        actions in anything(), five in any::<bool>()
+    ) {
+        // What a step switches to has no options of ours.
+        let stays = |action: &&Action| !matches!(action, Action::Configuration(_));
+        let actions: Vec<Action> = actions.iter().filter(stays).cloned().collect();
+        for kind in STRATEGIES.iter().filter(|kind| !matches!(kind.name, "external" | "raw")) {
+            for (family, rule) in marked() {
+                let mut configuration = Configuration::built_in(kind.name).unwrap();
+                configuration.options.markers = rule;
+                configuration.options.marker_ttl = five.then_some(Ttl::FiveMinutes);
+                let started = start_with(
+                    scenario(actions.clone()),
+                    configuration,
+                    family,
+                    Served::Any(None),
+                );
+                for pending in run_with(started, "x") {
+                    let found = markers(&pending.prompt);
+                    let used = rule.unwrap_or(family.wire().markers);
+                    let most = if used == MarkerRule::None { 0 } else { 4 };
+                    let (name, count) = (kind.name, found.len());
+                    prop_assert!(count <= most, "{name}: {count} markers on {family:?}");
+                    // The one that a release ships has no lifetime.
+                    let shipped = rule.is_none() && name.starts_with("copilot");
+                    let asked = if five || shipped { Ttl::FiveMinutes } else { Ttl::Hour };
+                    let other = found.iter().find(|marker| marker.ttl != asked);
+                    prop_assert!(other.is_none(), "{name}: {other:?} on {family:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Every family as it is, and those whose markers an option sets.
+fn marked() -> Vec<(Family, Option<MarkerRule>)> {
+    let plain = Family::ALL.into_iter().map(|family| (family, None));
+    let set = [
+        (Family::Openai, MarkerRule::OpenaiExplicit),
+        (Family::Anthropic, MarkerRule::AnthropicOld),
+        (Family::Compatible, MarkerRule::Anthropic),
+        (Family::Bedrock, MarkerRule::None),
+    ];
+    plain
+        .chain(set.map(|(family, rule)| (family, Some(rule))))
+        .collect()
 }
 
 /// Whether the prompt behind this step need not begin with the one before it.

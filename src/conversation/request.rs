@@ -77,7 +77,7 @@ pub struct Pending {
     pub purpose: PurposeLabel,
     /// What is sent: with the nonce, the hints and the strategy's warnings.
     pub prompt: Prompt,
-    /// Model, where the scenario names one.
+    /// Model that it is laid out for and goes to; `None` where nobody has named one.
     pub model: Option<Arc<str>>,
     /// Instant of the scenario's clock, in milliseconds since 1970.
     pub scenario_ms: i64,

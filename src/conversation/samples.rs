@@ -1,6 +1,8 @@
 //! Scenarios for tests, built by hand.
 
-use super::{Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Reply, Shipped};
+use super::{
+    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Reply, Served, Shipped,
+};
 use crate::chat::{Block, Content, Digest, Family, Message, Prompt, Span, Text, Tool};
 use crate::context::Configuration;
 use crate::context::view::{Call, CompactionMode, Memory, Moment, Note, Round};
@@ -142,11 +144,22 @@ pub(super) fn compact(keep_turns: usize, mode: CompactionMode) -> CompactStep {
 }
 
 pub(super) fn start_on(scenario: Scenario, configuration: &str, family: Family) -> Conversation {
+    let configuration = Configuration::built_in(configuration).unwrap();
+    start_with(scenario, configuration, family, Served::Any(None))
+}
+
+pub(super) fn start_with(
+    scenario: Scenario,
+    configuration: Configuration,
+    family: Family,
+    served: Served,
+) -> Conversation {
     let scenario = Arc::new(scenario);
     let setup = ConversationSetup {
         name: "test/1".into(),
-        configuration: Configuration::built_in(configuration).unwrap(),
+        configuration,
         wire: family.wire(),
+        served,
         nonce: Nonce::ZERO,
         place: NoncePlace::Nowhere,
         resources: Arc::new(Shipped(Arc::clone(&scenario))),

@@ -1,7 +1,7 @@
 //! What each step does to a conversation.
 
 use super::drive::Conversation;
-use super::setup::Layout;
+use super::setup::{Layout, Served};
 use super::tree::Chat;
 use super::work::{Ask, Then, Turn, Work, is_approved_later};
 use crate::chat::Text;
@@ -17,12 +17,16 @@ impl Conversation {
     /// put in front of the queue.
     pub(super) fn step(&mut self, step: &Step) -> Result<Option<Duration>, ContextError> {
         self.line = step.line;
-        if !matches!(step.action, Action::User(_)) {
+        let before = if matches!(step.action, Action::User(_)) {
+            None
+        } else {
             self.events.push(EventLabel {
                 label: Arc::clone(&step.label),
                 line: step.line,
+                rewrites: None,
             });
-        }
+            Some((self.events.len() - 1, self.sample(self.chat)))
+        };
         let mut idle = None;
         match &step.action {
             Action::Wait(time) => self.world.pass(*time),
@@ -33,6 +37,11 @@ impl Conversation {
             action => self.act(action)?,
         }
         let live = self.sample(self.chat);
+        if let Some((at, before)) = before
+            && let Some(event) = self.events.get_mut(at)
+        {
+            event.rewrites = self.layout.rewrites(&step.action, &before, &live);
+        }
         self.layout.strategy.observe(&step.label, &live)?;
         Ok(idle)
     }
@@ -55,9 +64,22 @@ impl Conversation {
                 self.chats.push(Chat::new());
                 self.chat = self.chats.len() - 1;
             }
+            Action::Model(name) => self.name_model(name),
             _ => self.change_world(action),
         }
         Ok(())
+    }
+
+    /// Another model is asked from now on, where the target has more than one.
+    fn name_model(&mut self, name: &Arc<str>) {
+        if let Served::One(only) = &self.setup.served
+            && only != name
+        {
+            let said =
+                format!("the target serves `{only}`, so the step `model {name}` changes nothing");
+            self.warnings.push(said);
+        }
+        self.world.sources.model = Some(Arc::clone(name));
     }
 
     fn change_world(&mut self, action: &Action) {
@@ -76,7 +98,6 @@ impl Conversation {
                 .for_each(|(url, text)| world.edit_tab(url, text)),
             Action::System(text) => world.sources.system = text.clone(),
             Action::Tools(tools) => world.sources.tools = Arc::clone(tools),
-            Action::Model(name) => world.sources.model = Some(Arc::clone(name)),
             _ => {}
         }
     }

@@ -70,6 +70,7 @@ static WITNESS: StrategyKind = StrategyKind {
     about: "says what it sees",
     options: &[],
     compacts: false,
+    tells: None,
     start: |_| Ok(Box::new(Witness::default())),
 };
 
@@ -105,6 +106,7 @@ fn conversation(actions: Vec<Action>) -> Conversation {
         name: "test/1".into(),
         configuration: witness(),
         wire: Family::Compatible.wire(),
+        served: super::Served::Any(None),
         nonce: Nonce::ZERO,
         place: NoncePlace::Nowhere,
         resources: Arc::new(Known),

@@ -2,9 +2,9 @@
 
 use super::samples::*;
 use super::{
-    Conversation, ConversationSetup, Next, Nonce, NoncePlace, PurposeLabel, Reply, Shipped,
+    Conversation, ConversationSetup, Next, Nonce, NoncePlace, PurposeLabel, Reply, Served, Shipped,
 };
-use crate::chat::Family;
+use crate::chat::{Family, Ttl};
 use crate::context::Configuration;
 use crate::context::view::CompactionMode::{Coverage, Positional};
 use crate::scenario::model::TurnRef::{Last, Number};
@@ -357,6 +357,57 @@ fn a_layout_can_be_switched_in_the_middle() {
 }
 
 #[test]
+fn what_is_laid_out_for_is_what_is_asked_for() {
+    let named = |text: &str| Some(Arc::<str>::from(text));
+    let cases = [
+        (Served::Any(None), [None, named("second")], 0),
+        (
+            Served::Any(named("first")),
+            [named("first"), named("second")],
+            0,
+        ),
+        (
+            Served::One("only".into()),
+            [named("only"), named("only")],
+            1,
+        ),
+    ];
+    for (served, models, warnings) in cases {
+        let actions = vec![user("a"), Action::Model("second".into()), user("b")];
+        let configuration = Configuration::built_in("copilot-4").unwrap();
+        let family = Family::Compatible;
+        let said = format!("{served:?}");
+        let requests = run_with(
+            start_with(scenario(actions), configuration, family, served),
+            "x",
+        );
+        let found = requests.iter().map(|pending| pending.model.clone());
+        assert_eq!(found.collect::<Vec<_>>(), models, "{said}");
+        let told = &requests[1].prompt.warnings;
+        assert_eq!(told.len(), warnings, "{told:?}");
+    }
+}
+
+#[test]
+fn strategies_see_the_model_that_is_asked_before_any_step_names_one() {
+    let marked = |served: Served| {
+        let configuration = Configuration::built_in("turn-context").unwrap();
+        let actions = scenario(vec![user("a")]);
+        let conversation = start_with(actions, configuration, Family::Bedrock, served);
+        let prompt = run_with(conversation, "x").swap_remove(0).prompt;
+        let ttl = prompt.system[0].marker.map(|marker| marker.ttl);
+        (prompt.tools[0].marker.is_some(), ttl)
+    };
+    let nova = Arc::<str>::from("amazon.nova-pro");
+    let hour = (true, Some(Ttl::Hour));
+    let five = (false, Some(Ttl::FiveMinutes));
+    assert_eq!(marked(Served::Any(None)), hour, "taken for Claude");
+    assert_eq!(marked(Served::Any(Some(Arc::clone(&nova)))), five);
+    assert_eq!(marked(Served::One(nova)), five);
+    assert_eq!(marked(Served::One("anthropic.claude-5".into())), hour);
+}
+
+#[test]
 fn nonce_and_hints_are_put_in_below_the_strategy() {
     let scenario = Arc::new(scenario(vec![user("a")]));
     let mut configuration = Configuration::built_in("append-only").unwrap();
@@ -366,6 +417,7 @@ fn nonce_and_hints_are_put_in_below_the_strategy() {
         name: "test/7".into(),
         configuration,
         wire: Family::Openai.wire(),
+        served: Served::Any(None),
         nonce: Nonce::parse("12345678").unwrap(),
         place: NoncePlace::Tools,
         resources: Arc::new(Shipped(Arc::clone(&scenario))),
@@ -435,6 +487,7 @@ fn keys_and_headers_that_pin_a_conversation_are_set_once_in_every_layout() {
             name: "test/1".into(),
             configuration,
             wire: Family::Openai.wire(),
+            served: Served::Any(None),
             nonce: Nonce::ZERO,
             place: NoncePlace::Nowhere,
             resources: Arc::new(Shipped(Arc::clone(&scenario))),

@@ -51,6 +51,7 @@ impl Conversation {
             self.events.push(EventLabel {
                 label: Arc::from(format!("compact: a window of {window} tokens is full")),
                 line: self.line,
+                rewrites: Some(Vec::new()),
             });
         }
         Ok(())

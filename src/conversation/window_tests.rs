@@ -18,6 +18,7 @@ fn windowed(actions: Vec<Action>, name: &str, window: u64) -> Vec<Pending> {
         name: "test/1".into(),
         configuration,
         wire: Family::Compatible.wire(),
+        served: super::Served::Any(None),
         nonce: Nonce::ZERO,
         place: NoncePlace::Nowhere,
         resources: Arc::new(Shipped(Arc::clone(&scenario))),

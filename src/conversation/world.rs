@@ -4,6 +4,7 @@
 //! Invariants: the clock moves only by steps, never by the machine's time; what
 //! was sampled or attached is a copy, so that later changes cannot reach it.
 
+use super::setup::Served;
 use crate::chat::Text;
 use crate::context::view::{Attachment, Memory, MemoryEntry, Moment, Note, Sample, Vault};
 use crate::scenario::model::{Attach, MemoryStep, NoteEdit, Scenario, SetStep, Start};
@@ -43,14 +44,19 @@ impl World {
     }
 
     /// The sources as they are now, for a chat that started at `started`.
-    pub(super) fn sample(&self, started: &Moment, timestamps: Option<bool>) -> Sample {
+    pub(super) fn sample(
+        &self,
+        started: &Moment,
+        timestamps: Option<bool>,
+        served: &Served,
+    ) -> Sample {
         let sources = &self.sources;
         Sample {
             at: self.now.clone(),
             started: started.clone(),
             system: sources.system.clone(),
             tools: Arc::clone(&sources.tools),
-            model: sources.model.clone(),
+            model: served.model(sources.model.as_ref()),
             project: sources.project.clone(),
             artifacts: sources.artifacts.clone(),
             memory_guard: sources.memory_guard.clone(),

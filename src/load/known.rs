@@ -352,6 +352,7 @@ pub(super) fn begun(
             name: Arc::clone(name),
             configuration: cell.configuration.clone(),
             wire: cell.target.wire,
+            served: cell.target.served(),
             nonce: isolation.nonce,
             place: isolation.place,
             resources: Arc::clone(&cell.resources),

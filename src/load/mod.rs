@@ -37,5 +37,5 @@ pub use reset::{ResetError, reset};
 pub use session::Measured;
 pub use shard::runs;
 pub use tally::{Lost, Tally};
-pub use target::{Affinity, Engine, Rates, Target, Tolerance};
+pub use target::{Affinity, Engine, Rates, Target, Tolerance, UNNAMED};
 pub use writer::{ToWriter, Writer};

@@ -11,7 +11,7 @@ use super::isolation::Isolation;
 use super::limits::{Ask, Pass, Settled, Slot};
 use super::target::Target;
 use super::writer::ToWriter;
-use crate::chat::{PlacedMessage, Prompt, Text, Usage, UsageOrigin};
+use crate::chat::{CacheAsked, PlacedMessage, Prompt, Text, Usage, UsageOrigin};
 use crate::context::ContextError;
 use crate::conversation::{Conversation, Next, Pending, Reply};
 use crate::provider::{Body, RequestParams, finish_word, gateway};
@@ -87,6 +87,7 @@ impl Notes {
 /// What is kept of a body once its bytes are the connection's.
 struct Sent {
     messages: Vec<PlacedMessage>,
+    cache: CacheAsked,
     params: RequestParams,
     bytes: Bytes,
 }
@@ -122,7 +123,7 @@ impl Session {
         let limited = pass.limited.map(Micros::from);
         let due = self.setup.client.now();
         let (sent, body) = self.written(pending).await;
-        let (exchange, ready) = self.send(body, &pending.prompt, due).await;
+        let (exchange, ready) = self.send(&sent, body, &pending.prompt, due).await;
         let mut measured = self.measure(pending, &sent, &exchange, 1);
         let stamps = &mut measured.record.stamps;
         (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
@@ -164,9 +165,15 @@ impl Session {
     /// while an answer is waited for: those of ten thousand long prompts are gigabytes.
     async fn written(&self, pending: &Pending) -> (Sent, bytes::Bytes) {
         let room = self.setup.client.room(pending.prompt.bytes()).await;
-        let (Body { text, messages }, params) = self.body(pending);
+        let (body, params) = self.body(pending);
+        let Body {
+            text,
+            messages,
+            cache,
+        } = body;
         let sent = Sent {
             messages,
+            cache,
             params,
             bytes: Bytes(text.len() as u64),
         };
@@ -178,13 +185,10 @@ impl Session {
         format!("{}/{}", self.setup.nonce, self.name)
     }
 
-    /// The model that a scenario's `model` step names is a label on targets that
-    /// serve one model; only the embedded server takes any name.
+    /// The model that the prompt was laid out for; the target's where nobody named one.
     fn model(&self, pending: &Pending) -> Arc<str> {
-        match &pending.model {
-            Some(model) if self.target().simulated() => Arc::clone(model),
-            _ => Arc::clone(&self.target().model),
-        }
+        let model = pending.model.as_ref();
+        Arc::clone(model.unwrap_or(&self.target().model))
     }
 
     /// Sends a request, again where it failed in a way that may pass, and hands
@@ -203,7 +207,7 @@ impl Session {
             let pass = self.admitted(pending, slot.take()).await?;
             let limited = pass.limited.map(Micros::from);
             let (sent, body) = self.written(pending).await;
-            let (mut exchange, ready) = self.send(body, &pending.prompt, due).await;
+            let (mut exchange, ready) = self.send(&sent, body, &pending.prompt, due).await;
             let mut measured = self.measure(pending, &sent, &exchange, attempt);
             let stamps = &mut measured.record.stamps;
             (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
@@ -282,7 +286,13 @@ impl Session {
     }
 
     /// Sends an attempt; also says when it was ready for that.
-    async fn send(&self, body: bytes::Bytes, prompt: &Prompt, due: Micros) -> (Exchange, Micros) {
+    async fn send(
+        &self,
+        sent: &Sent,
+        body: bytes::Bytes,
+        prompt: &Prompt,
+        due: Micros,
+    ) -> (Exchange, Micros) {
         let target = self.target();
         let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
         if let Some(Err(error)) = refreshed {
@@ -292,7 +302,7 @@ impl Session {
         let mut headers = target.headers();
         headers.extend(target.pinning(&self.unit(), prompt));
         let outgoing = Outgoing {
-            url: target.endpoint(target.dialect.streams()),
+            url: target.endpoint_of(&sent.params.model, target.dialect.streams()),
             headers,
             body,
             dialect: target.dialect,
@@ -370,6 +380,7 @@ impl Session {
             usage,
             stamps: exchange.stamps.clone(),
             bytes_sent: sent.bytes,
+            cache: sent.cache,
             prompt: sent.messages.iter().map(RecordedMessage::from).collect(),
             output_sha256: output.as_ref().map(Text::digest),
             output_ids: exchange.answer.output_ids.as_deref().map(Arc::from),
@@ -421,6 +432,7 @@ impl Session {
             nonce: Arc::from(self.isolation.nonce.to_string()),
             epoch: self.isolation.epoch,
             scenario_ms: pending.scenario_ms,
+            cache: CacheAsked::default(),
             prompt: Vec::new(),
             output_sha256: None,
             output_ids: None,

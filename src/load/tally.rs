@@ -238,6 +238,7 @@ mod tests {
             nonce: name(),
             epoch: 0,
             scenario_ms: 0,
+            cache: crate::chat::CacheAsked::default(),
             prompt: Vec::new(),
             output_sha256: None,
             output_ids: None,

@@ -1,8 +1,10 @@
 //! Where requests go, as resolved facts.
 
 use super::key::{Key, KeyError};
+use super::preset::Preset;
 use crate::cache::Model;
 use crate::chat::{Digest, Prompt, Usage, UsageOrigin, Wire};
+use crate::conversation::Served;
 use crate::provider::{Dialect, RequestParams};
 use crate::record::Price;
 use crate::transport::Header;
@@ -10,6 +12,9 @@ use crate::units::Tokens;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What the model of the embedded server is called where nobody has named one.
+pub const UNNAMED: &str = "embedded";
 
 /// Software that answers, as far as it decides how to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +95,8 @@ pub struct Target {
     pub affinity: Option<Affinity<Arc<str>>>,
     /// What strategies may know.
     pub wire: Wire,
+    /// Whose facts it has.
+    pub preset: Option<&'static Preset>,
     /// Software that answers.
     pub engine: Engine,
     /// Whether the server separates caches by `cache_salt`.
@@ -131,6 +138,7 @@ impl Target {
             limit_field: None,
             affinity: None,
             wire: dialect.family().wire(),
+            preset: None,
             engine: Engine::Other,
             salted: false,
             resets: false,
@@ -149,6 +157,17 @@ impl Target {
     /// Whether answers come from the embedded server and not from a model.
     pub fn simulated(&self) -> bool {
         self.engine == Engine::Embedded
+    }
+
+    /// Which model answers, as strategies see it: on the embedded server any that is
+    /// asked for, elsewhere the one that every request names.
+    pub fn served(&self) -> Served {
+        let model = || Arc::clone(&self.model);
+        if self.simulated() {
+            Served::Any((&*self.model != UNNAMED).then(model))
+        } else {
+            Served::One(model())
+        }
     }
 
     /// Gets a new key where a command hands it out and the one at hand is too old.
@@ -257,9 +276,14 @@ impl Target {
         zero
     }
 
-    /// The address of one request.
+    /// The address of one request to the target's model.
     pub fn endpoint(&self, stream: bool) -> String {
-        format!("{}{}", self.url, self.dialect.path(&self.model, stream))
+        self.endpoint_of(&self.model, stream)
+    }
+
+    /// The address of one request to `model`, which some dialects name there.
+    pub fn endpoint_of(&self, model: &str, stream: bool) -> String {
+        format!("{}{}", self.url, self.dialect.path(model, stream))
     }
 
     /// The address of a path outside the versioned part (`/metrics`).

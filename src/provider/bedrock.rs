@@ -5,6 +5,7 @@
 //! one side become the blocks of one message; each is still a placed message of
 //! its own. The model stands in the path.
 
+use super::path::segment;
 use super::reading::{Reader, Reading, list, text};
 use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body, usage};
 use crate::chat::{
@@ -30,7 +31,7 @@ impl Dialect for Bedrock {
         } else {
             "converse"
         };
-        format!("/model/{model}/{call}")
+        format!("/model/{}/{call}", segment(model))
     }
 
     fn streams(&self) -> bool {
@@ -87,7 +88,7 @@ fn side(message: &Message) -> &'static str {
 
 fn cache_point(out: &mut BodyWriter<'_>, marker: Option<CacheMarker>) {
     let Some(marker) = marker else { return };
-    out.mark();
+    out.mark(marker.ttl);
     out.object();
     out.pair_json(
         "cachePoint",

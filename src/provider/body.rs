@@ -10,7 +10,8 @@
 
 use super::{Body, RequestParams};
 use crate::chat::{
-    Block, Class, Content, Origin, Part, PlacedMessage, PlacedSpan, Role, Span, Tool, ToolCall,
+    Block, CacheAsked, Class, Content, Origin, Part, PlacedMessage, PlacedSpan, Role, Span, Tool,
+    ToolCall, Ttl,
 };
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -19,6 +20,7 @@ use serde_json::{Map, Value};
 pub(super) struct BodyWriter<'a> {
     out: String,
     messages: Vec<PlacedMessage>,
+    cache: CacheAsked,
     extra: &'a Map<String, Value>,
 }
 
@@ -32,6 +34,7 @@ impl<'a> BodyWriter<'a> {
         Self {
             out,
             messages: Vec::new(),
+            cache: CacheAsked::default(),
             extra: &params.extra,
         }
     }
@@ -49,6 +52,7 @@ impl<'a> BodyWriter<'a> {
         Body {
             text: self.out,
             messages: self.messages,
+            cache: self.cache,
         }
     }
 
@@ -123,17 +127,31 @@ impl<'a> BodyWriter<'a> {
             role,
             spans: Vec::new(),
             marks: Vec::new(),
+            long_marks: Vec::new(),
         });
     }
 
-    /// Notes a cache marker behind what was placed last.
-    pub(super) fn mark(&mut self) {
-        if let Some(message) = self.messages.last_mut() {
-            let behind = message.spans.len();
-            if message.marks.last() != Some(&behind) {
-                message.marks.push(behind);
+    /// Notes a cache marker behind what was placed last. Of two at one place the one
+    /// that lives longer counts.
+    pub(super) fn mark(&mut self, ttl: Ttl) {
+        let Some(message) = self.messages.last_mut() else {
+            return;
+        };
+        let behind = message.spans.len();
+        let note = |marks: &mut Vec<usize>| {
+            if marks.last() != Some(&behind) {
+                marks.push(behind);
             }
+        };
+        note(&mut message.marks);
+        if ttl == Ttl::Hour {
+            note(&mut message.long_marks);
         }
+    }
+
+    /// Notes what the body asks of the cache beside its markers.
+    pub(super) fn asks(&mut self, cache: CacheAsked) {
+        self.cache = cache;
     }
 
     /// Spans as one string.
@@ -200,8 +218,11 @@ impl<'a> BodyWriter<'a> {
 /// automatic caching, which a target asks for by an extra field.
 pub(super) fn top_level_marker(out: &mut BodyWriter<'_>, params: &RequestParams) {
     let asked = params.extra.get("cache_control");
-    if asked.is_some_and(|value| !value.is_null()) {
-        out.mark();
+    if let Some(asked) = asked.filter(|value| !value.is_null()) {
+        out.mark(match asked.get("ttl").and_then(Value::as_str) {
+            Some("1h") => Ttl::Hour,
+            _ => Ttl::FiveMinutes,
+        });
     }
 }
 

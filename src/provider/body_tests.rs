@@ -222,7 +222,8 @@ fn openai_marks_its_own_way_where_caching_is_explicit() {
     ] {
         let body = json(&body(dialect, &prompt, &params(true)));
         assert_eq!(
-            body["prompt_cache_options"]["mode"], "explicit",
+            body["prompt_cache_options"],
+            serde_json::json!({"mode": "explicit", "ttl": "30m"}),
             "{dialect}"
         );
         assert_eq!(body["prompt_cache_key"], "k", "{dialect}");

@@ -5,6 +5,7 @@
 //! not the call, so the name is looked up in the calls before it. Streams have
 //! no end marker: the answer ends with the chunk that has a `finishReason`.
 
+use super::path::segment;
 use super::reading::{Reader, Reading, list, text};
 use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body, usage};
 use crate::chat::{Block, ChatEvent, Content, Family, FinishReason, Message, Part, Prompt, Role};
@@ -24,11 +25,11 @@ impl Dialect for Gemini {
     }
 
     fn path(&self, model: &str, stream: bool) -> String {
-        let model = model.strip_prefix("models/").unwrap_or(model);
+        let model = place(model);
         if stream {
-            format!("/models/{model}:streamGenerateContent?alt=sse")
+            format!("/{model}:streamGenerateContent?alt=sse")
         } else {
-            format!("/models/{model}:generateContent")
+            format!("/{model}:generateContent")
         }
     }
 
@@ -71,6 +72,16 @@ impl Dialect for Gemini {
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::<Reading<GeminiReader>>::default()
     }
+}
+
+/// The place of a model: a resource's name as it is written, else below `models`.
+fn place(model: &str) -> String {
+    const RESOURCES: [&str; 4] = ["models/", "tunedModels/", "publishers/", "endpoints/"];
+    if RESOURCES.iter().any(|start| model.starts_with(start)) {
+        let segments: Vec<String> = model.split('/').map(segment).collect();
+        return segments.join("/");
+    }
+    format!("models/{}", segment(model))
 }
 
 fn tools(out: &mut BodyWriter<'_>, prompt: &Prompt) {

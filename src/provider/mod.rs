@@ -8,6 +8,7 @@
 //!
 //! A new dialect is a file here and a line in [`DIALECTS`].
 
+mod alike;
 mod answer;
 mod anthropic;
 mod bedrock;
@@ -19,6 +20,7 @@ pub mod gateway;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
+mod path;
 mod reading;
 pub mod sse;
 pub mod usage;
@@ -27,7 +29,7 @@ pub use answer::{Answer, AnswerCall, AnswerError, MALFORMED, finish_word};
 pub use decoded::{Decoded, DecodedUsage, decode};
 pub use failure::{Failure, failure};
 
-use crate::chat::{ChatEvent, Family, PlacedMessage, Prompt};
+use crate::chat::{CacheAsked, ChatEvent, Family, PlacedMessage, Prompt};
 use body::BodyWriter;
 use serde_json::{Map, Value};
 
@@ -58,6 +60,8 @@ pub struct Body {
     /// Every span with its byte range, in the order in which the provider
     /// renders them: tools, system, messages.
     pub messages: Vec<PlacedMessage>,
+    /// What it asks of the cache beside its markers.
+    pub cache: CacheAsked,
 }
 
 /// Reads one answer, event by event.

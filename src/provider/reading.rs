@@ -1,9 +1,11 @@
 //! What all decoders share: text to JSON, failures, streams in one piece.
 
+use super::alike::Alike;
 use super::sse::{self, SseLimits};
 use super::{Decoder, failure};
 use crate::chat::ChatEvent;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The part of a decoder that differs from dialect to dialect.
 ///
@@ -12,7 +14,7 @@ pub(super) trait Reader: Send {
     /// Reads an event of the kind that streams are made of, a piece of text and
     /// nothing else, without building its value. `None`: it may hold more, and is
     /// read by [`Reader::event`], which must say the same of such an event.
-    fn piece(&mut self, _data: &str) -> Option<String> {
+    fn piece<'d>(&mut self, _data: &'d str) -> Option<Cow<'d, str>> {
         None
     }
 
@@ -25,13 +27,20 @@ pub(super) trait Reader: Send {
 
 /// A [`Reader`] as a [`Decoder`].
 #[derive(Default)]
-pub(super) struct Reading<R>(pub(super) R);
+pub(super) struct Reading<R> {
+    reader: R,
+    alike: Alike,
+}
 
 impl<R: Reader> Decoder for Reading<R> {
     fn event(&mut self, event: &str, data: &str, out: &mut Vec<ChatEvent>) {
         let data = data.trim();
-        if let Some(piece) = self.0.piece(data) {
-            return out.push(ChatEvent::Text(piece));
+        if let Some(text) = self.alike.text(data) {
+            return out.push(ChatEvent::Text(text.to_owned()));
+        }
+        if let Some(piece) = self.reader.piece(data) {
+            self.alike.learn(data, &piece);
+            return out.push(ChatEvent::Text(piece.into_owned()));
         }
         let before = out.len();
         match data {
@@ -41,7 +50,7 @@ impl<R: Reader> Decoder for Reading<R> {
             _ => match serde_json::from_str::<Value>(data) {
                 Ok(value) => match failure::event(&value) {
                     Some(error) => out.push(error),
-                    None => self.0.event(event, &value, out),
+                    None => self.reader.event(event, &value, out),
                 },
                 Err(_) => out.push(failure::malformed("an event is not JSON", data.as_bytes())),
             },
@@ -64,12 +73,12 @@ impl<R: Reader> Decoder for Reading<R> {
             Ok(Value::Array(chunks)) => {
                 // Gemini streams a list of chunks where SSE was not asked for.
                 for chunk in &chunks {
-                    self.0.body(chunk, out);
+                    self.reader.body(chunk, out);
                 }
             }
             Ok(value) => {
                 let before = out.len();
-                self.0.body(&value, out);
+                self.reader.body(&value, out);
                 if out.len() == before {
                     out.push(failure::malformed(
                         "the body is no answer of this dialect",

@@ -13,6 +13,7 @@
 
 use memchr::memchr2;
 use serde::de::IgnoredAny;
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// Sizes that no sane server reaches.
@@ -81,6 +82,20 @@ impl SseParser {
     /// [`SseTooLarge`] when a line or an event grows over its limit; the parser
     /// is then of no further use.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
+        self.each(bytes, &mut collect(out))
+    }
+
+    /// Reads more bytes and hands over name and data of the events that they complete,
+    /// as [`SseParser::push`] does, without a copy.
+    ///
+    /// # Errors
+    ///
+    /// As [`SseParser::push`].
+    pub fn each(
+        &mut self,
+        bytes: &[u8],
+        out: &mut impl FnMut(&str, &str),
+    ) -> Result<(), SseTooLarge> {
         let mut rest = bytes;
         if self.after_cr && !rest.is_empty() {
             self.after_cr = false;
@@ -115,7 +130,12 @@ impl SseParser {
     /// it out behind `[DONE]`. A last line that is not ended counts only if it is
     /// whole by itself (`[DONE]`, or complete JSON): half an event must show as a
     /// cut stream and not as a malformed one.
-    pub fn finish(mut self, out: &mut Vec<SseEvent>) {
+    pub fn finish(self, out: &mut Vec<SseEvent>) {
+        self.last(&mut collect(out));
+    }
+
+    /// Reads the end of the stream, as [`SseParser::finish`] does, without a copy.
+    pub fn last(mut self, out: &mut impl FnMut(&str, &str)) {
         if !self.line.is_empty() && is_whole(&self.line) {
             // The limits were checked when the bytes came in.
             let _fits = self.end_line(out);
@@ -141,7 +161,7 @@ impl SseParser {
     }
 
     /// Ends the line that was put together.
-    fn end_line(&mut self, out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
+    fn end_line(&mut self, out: &mut impl FnMut(&str, &str)) -> Result<(), SseTooLarge> {
         let mut line = std::mem::take(&mut self.line);
         let ended = self.end(&line, out);
         line.clear();
@@ -150,7 +170,7 @@ impl SseParser {
     }
 
     /// Takes a whole line.
-    fn end(&mut self, line: &[u8], out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
+    fn end(&mut self, line: &[u8], out: &mut impl FnMut(&str, &str)) -> Result<(), SseTooLarge> {
         let text = if self.started {
             line
         } else {
@@ -191,12 +211,9 @@ impl SseParser {
         Ok(())
     }
 
-    fn dispatch(&mut self, out: &mut Vec<SseEvent>) {
+    fn dispatch(&mut self, out: &mut impl FnMut(&str, &str)) {
         if self.has_data {
-            out.push(SseEvent {
-                name: text(&self.name),
-                data: text(&self.data),
-            });
+            out(&text(&self.name), &text(&self.data));
         }
         self.name.clear();
         self.data.clear();
@@ -204,11 +221,20 @@ impl SseParser {
     }
 }
 
+fn collect(out: &mut Vec<SseEvent>) -> impl FnMut(&str, &str) {
+    |name, data| {
+        out.push(SseEvent {
+            name: name.to_owned(),
+            data: data.to_owned(),
+        });
+    }
+}
+
 /// Text of bytes that are text as a rule: to look for what is none is slower.
-fn text(bytes: &[u8]) -> String {
+fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
     }
 }
 

@@ -44,7 +44,7 @@ impl Line<'_> {
     ///
     /// [`LineError`] where it is none of these, or a newer one.
     pub fn whole<T: Versioned>(&self) -> Result<T, LineError> {
-        parse(self.bytes, T::KNOWN)
+        parse(self.bytes)
     }
 }
 

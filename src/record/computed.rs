@@ -96,6 +96,14 @@ impl ComputedTable {
         (*found == place).then(|| self.list.get(*at as usize))?
     }
 
+    /// Conversations, and of how many attempts of each something was computed.
+    pub fn attempts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.conversations.iter().map(|(name, places)| {
+            let apart = places.chunk_by(|a, b| a.0 == b.0);
+            (&**name, apart.count() as u64)
+        })
+    }
+
     /// Adds what is missing.
     pub fn complete(&mut self, bounds: &[BoundRecord]) {
         let mut names = Names::default();

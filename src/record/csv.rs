@@ -4,7 +4,7 @@ use super::computed::{Computed, ComputedTable};
 use super::lean::LeanRecord;
 use super::request::{BoundRecord, RequestRecord, Stamps};
 use crate::units::{Money, Tokens};
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::io::{self, Write as _};
 
@@ -49,6 +49,11 @@ pub const REQUEST_COLUMNS: &[&str] = &[
     "done_us",
     "cost_usd",
     "served_by",
+    "ready_us",
+    "limited_us",
+    "late_us",
+    "ttft_us",
+    "ttft_from_due_us",
 ];
 
 /// Writes `requests.csv`, a row per record, each with what was computed for it.
@@ -126,6 +131,7 @@ pub fn request_row(
     stamps(&mut row, &record.stamps);
     row.text(&cost.map_or_else(String::new, Money::decimal));
     row.text(record.served_by.as_deref().unwrap_or_default());
+    waits(&mut row, &record.stamps);
     row.end();
 }
 
@@ -168,6 +174,30 @@ fn stamps(row: &mut Row<'_>, stamps: &Stamps) {
     }
 }
 
+/// When the client had the request ready, what it waited for limits, and the spans that
+/// follow from the stamps: its own lateness, the time to first token from when the
+/// request was sent, and from when it was due.
+fn waits(row: &mut Row<'_>, stamps: &Stamps) {
+    for micros in [
+        stamps.ready_us,
+        stamps.limited_us,
+        stamps.lateness(),
+        stamps.ttft(),
+        stamps.ttft_from_due(),
+    ] {
+        row.maybe(micros.map(|micros| micros.0));
+    }
+}
+
+/// A text that no spreadsheet takes for a formula: one that begins like a formula gets an
+/// apostrophe in front.
+pub fn inert(text: &str) -> Cow<'_, str> {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        return Cow::Owned(format!("'{text}"));
+    }
+    Cow::Borrowed(text)
+}
+
 /// A row that is being written: RFC 4180, but for a bare line feed at its end.
 struct Row<'a> {
     out: &'a mut Vec<u8>,
@@ -186,8 +216,9 @@ impl<'a> Row<'a> {
         self.out
     }
 
-    /// A text, in quotes where it must be.
+    /// A text, in quotes where it must be, and [`inert`].
     fn text(&mut self, text: &str) {
+        let text = &*inert(text);
         let out = self.field();
         if text
             .bytes()

@@ -5,8 +5,8 @@
 //! seconds, and none is ever whole in memory.
 
 use super::BoundRecord;
-use super::lines::{LineError, Versioned, VersionedLine};
-use super::request::{Break, EventLabel, Outcome, RECORD_VERSION, RequestRecord, Stamps};
+use super::lines::{Dated, LineError, VersionedLine as _, settled};
+use super::request::{Break, EventLabel, Outcome, RequestRecord, Stamps};
 use crate::chat::{Digest, UsageOrigin};
 use crate::units::{Bytes, Money, Tokens};
 use memchr::memmem;
@@ -73,6 +73,8 @@ pub struct LeanEvent<'a> {
     pub label: Name<'a>,
     #[serde(rename = "line")]
     _line: usize,
+    #[serde(default, rename = "rewrites")]
+    _rewrites: IgnoredAny,
 }
 
 /// [`crate::chat::Usage`] without the server's own object.
@@ -102,8 +104,7 @@ pub struct LeanUsage {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "they are those of the whole record")]
 pub struct LeanRecord<'a> {
-    #[serde(rename = "v")]
-    _v: u32,
+    v: u32,
     #[serde(borrow)]
     pub scenario: Name<'a>,
     #[serde(borrow)]
@@ -141,6 +142,8 @@ pub struct LeanRecord<'a> {
     _epoch: IgnoredAny,
     #[serde(rename = "scenario_ms")]
     _scenario_ms: i64,
+    #[serde(default, rename = "cache")]
+    _cache: IgnoredAny,
     #[serde(rename = "prompt")]
     _prompt: IgnoredAny,
     #[serde(default, rename = "output_sha256")]
@@ -172,10 +175,11 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
         let event = |event: &'a EventLabel| LeanEvent {
             label: Name::from(&*event.label),
             _line: event.line,
+            _rewrites: IgnoredAny,
         };
         let usage = &record.usage;
         Self {
-            _v: record.v,
+            v: record.v,
             scenario: Name::from(&*record.scenario),
             group: Name::from(&*record.group),
             configuration: Name::from(&*record.configuration),
@@ -203,7 +207,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
                 write_long: usage.write_long,
                 output: usage.output,
                 reasoning: usage.reasoning,
-                origin: usage.origin,
+                origin: usage.settled_origin(),
                 _raw: IgnoredAny,
             },
             stamps: record.stamps.clone(),
@@ -212,6 +216,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
             _nonce: IgnoredAny,
             _epoch: IgnoredAny,
             _scenario_ms: record.scenario_ms,
+            _cache: IgnoredAny,
             _prompt: IgnoredAny,
             _output_sha256: IgnoredAny,
             _output_ids: IgnoredAny,
@@ -227,8 +232,7 @@ impl<'a> From<&'a RequestRecord> for LeanRecord<'a> {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "they are those of the whole record")]
 pub struct LeanBound<'a> {
-    #[serde(rename = "v")]
-    _v: u32,
+    v: u32,
     #[serde(borrow)]
     pub conversation: Name<'a>,
     pub turn: u32,
@@ -251,7 +255,7 @@ pub struct LeanBound<'a> {
 impl<'a> From<&'a BoundRecord> for LeanBound<'a> {
     fn from(bound: &'a BoundRecord) -> Self {
         Self {
-            _v: bound.v,
+            v: bound.v,
             conversation: Name::from(&*bound.conversation),
             turn: bound.turn,
             request: bound.request,
@@ -307,21 +311,42 @@ impl Shortened {
             self.0.extend_from_slice(&line[to..]);
             let short: Result<LeanRecord<'_>, _> = serde_json::from_slice(&self.0);
             if let Ok(record) = short {
-                return Ok(record);
+                return settled(record);
             }
         }
         LeanRecord::of(line)
     }
 }
 
-impl<'a> VersionedLine<'a> for LeanRecord<'a> {
-    const KNOWN: Option<u32> = <RequestRecord as Versioned>::KNOWN;
+impl Dated for LeanRecord<'_> {
+    const KNOWN: Option<u32> = <RequestRecord as Dated>::KNOWN;
+
+    fn version(&self) -> Option<u32> {
+        Some(self.v)
+    }
+
+    fn settle(&mut self) {
+        let usage = &mut self.usage;
+        let written = usage.write.unwrap_or_default().0;
+        let written = written.saturating_add(usage.write_long.unwrap_or_default().0);
+        usage.origin = usage
+            .origin
+            .beside(usage.total, usage.read, Tokens(written));
+    }
 }
 
-impl<'a> VersionedLine<'a> for LeanBound<'a> {
-    const KNOWN: Option<u32> = Some(RECORD_VERSION);
+impl Dated for LeanBound<'_> {
+    const KNOWN: Option<u32> = <BoundRecord as Dated>::KNOWN;
+
+    fn version(&self) -> Option<u32> {
+        Some(self.v)
+    }
 }
 
-impl VersionedLine<'_> for LeanSpan {
+impl Dated for LeanSpan {
     const KNOWN: Option<u32> = None;
+
+    fn version(&self) -> Option<u32> {
+        None
+    }
 }

@@ -18,42 +18,76 @@ use std::path::{Path, PathBuf};
 /// The longest line that is read, in bytes.
 pub(super) const LINE_LIMIT: u64 = 256 << 20;
 
-/// Something that a version can be read of before the rest.
-pub trait Versioned: DeserializeOwned {
+/// A form whose lines say in which version they are written, or a form without
+/// versions.
+///
+/// A line of a newer version is refused even where it reads as one of today's: its
+/// fields may mean something else.
+pub trait Dated {
     /// The newest version that is known.
     const KNOWN: Option<u32>;
+
+    /// The version of this line; `None` of a form without versions.
+    fn version(&self) -> Option<u32>;
+
+    /// Takes back what the line says of itself and its own numbers do not bear out.
+    fn settle(&mut self) {}
 }
 
-impl Versioned for RequestRecord {
+/// The same with nothing borrowed from the line.
+pub trait Versioned: Dated + DeserializeOwned {}
+
+impl<T: Dated + DeserializeOwned> Versioned for T {}
+
+impl Dated for RequestRecord {
     const KNOWN: Option<u32> = Some(RECORD_VERSION);
+
+    fn version(&self) -> Option<u32> {
+        Some(self.v)
+    }
+
+    fn settle(&mut self) {
+        self.usage.origin = self.usage.settled_origin();
+    }
 }
 
-impl Versioned for BoundRecord {
+impl Dated for BoundRecord {
     const KNOWN: Option<u32> = Some(RECORD_VERSION);
+
+    fn version(&self) -> Option<u32> {
+        Some(self.v)
+    }
 }
 
-impl Versioned for LedgerLine {
+impl Dated for LedgerLine {
     const KNOWN: Option<u32> = Some(LEDGER_VERSION);
+
+    fn version(&self) -> Option<u32> {
+        Some(self.v)
+    }
 }
 
-impl Versioned for StoredSpan {
+impl Dated for StoredSpan {
     const KNOWN: Option<u32> = None;
+
+    fn version(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A form that borrows from its line; a newer version is told from a broken line.
-pub trait VersionedLine<'a>: Deserialize<'a> {
-    /// The newest version that is known.
-    const KNOWN: Option<u32>;
-
+pub trait VersionedLine<'a>: Dated + Deserialize<'a> {
     /// Reads a line.
     ///
     /// # Errors
     ///
     /// [`LineError`] where it is none of these, or a newer one.
     fn of(line: &'a [u8]) -> Result<Self, LineError> {
-        parse(line, Self::KNOWN)
+        parse(line)
     }
 }
+
+impl<'a, T: Dated + Deserialize<'a>> VersionedLine<'a> for T {}
 
 /// A line that cannot be read.
 #[derive(Debug)]
@@ -80,19 +114,30 @@ impl LineError {
     }
 }
 
-pub(super) fn parse<'a, T: Deserialize<'a>>(
-    line: &'a [u8],
-    known: Option<u32>,
-) -> Result<T, LineError> {
-    serde_json::from_slice(line).map_err(|source| {
-        let version = serde_json::from_slice::<LineVersion>(line);
-        match (known, version) {
-            (Some(known), Ok(LineVersion { v })) if v > known => {
-                LineError::Newer { found: v, known }
-            }
-            _ => LineError::Malformed(source),
+pub(super) fn parse<'a, T: Dated + Deserialize<'a>>(line: &'a [u8]) -> Result<T, LineError> {
+    match serde_json::from_slice::<T>(line) {
+        Ok(read) => settled(read),
+        Err(source) => {
+            let version = serde_json::from_slice::<LineVersion>(line).ok();
+            newer::<T>(version.map(|line| line.v))?;
+            Err(LineError::Malformed(source))
         }
-    })
+    }
+}
+
+/// What was read, unless it is of a newer version.
+pub(super) fn settled<T: Dated>(mut read: T) -> Result<T, LineError> {
+    newer::<T>(read.version())?;
+    read.settle();
+    Ok(read)
+}
+
+/// Refuses a version that is newer than any that is known.
+fn newer<T: Dated>(version: Option<u32>) -> Result<(), LineError> {
+    match (T::KNOWN, version) {
+        (Some(known), Some(found)) if found > known => Err(LineError::Newer { found, known }),
+        _ => Ok(()),
+    }
 }
 
 /// The version of a line; all else in it is left alone.
@@ -190,13 +235,11 @@ impl<T: Versioned> Lines<T> {
     }
 }
 
-impl<T: DeserializeOwned> Lines<T> {
-    fn parse(&self, known: Option<u32>) -> Result<T, ReadError> {
-        parse(&self.buffer, known).map_err(|error| error.at(&self.path, self.line))
-    }
-}
-
 impl<T: Versioned> Lines<T> {
+    fn parse(&self) -> Result<T, ReadError> {
+        parse(&self.buffer).map_err(|error| error.at(&self.path, self.line))
+    }
+
     /// The next line, which must be there.
     pub(super) fn only(mut self) -> Result<T, ReadError> {
         let (path, line) = (self.path.clone(), self.line + 1);
@@ -217,7 +260,7 @@ impl<T: Versioned> Iterator for Lines<T> {
             return None;
         }
         let item = match self.fill() {
-            Ok(true) => self.parse(T::KNOWN),
+            Ok(true) => self.parse(),
             Ok(false) => {
                 self.ended = true;
                 return None;

@@ -34,10 +34,10 @@ mod write;
 pub use blocks::{Block, Blocks, Line};
 pub use calibration::{Calibration, CalibrationLevel, Ceiling};
 pub use computed::{Computed, ComputedTable, Names};
-pub use csv::{REQUEST_COLUMNS, request_head, request_row, write_requests};
+pub use csv::{REQUEST_COLUMNS, inert, request_head, request_row, write_requests};
 pub use error::WriteError;
 pub use ledger::{Fact, LedgerLine};
-pub use lines::{LineError, Lines, Versioned, VersionedLine};
+pub use lines::{Dated, LineError, Lines, Versioned, VersionedLine};
 pub use lock::FolderLock;
 pub use manifest::{
     ConfigurationFacts, Ending, Host, Invocation, MANIFEST_VERSION, Manifest, PublicUrl,

@@ -50,6 +50,23 @@ pub enum ReadError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// An attempt is recorded more than once.
+    #[error(
+        "`{}` holds `{conversation}`, turn {turn}, request {request}, attempt {attempt} more than once",
+        path.display()
+    )]
+    Twice {
+        /// The file.
+        path: PathBuf,
+        /// The conversation.
+        conversation: String,
+        /// Turn, from 1.
+        turn: u32,
+        /// Request of the turn, from 1.
+        request: u32,
+        /// Attempt, from 1.
+        attempt: u32,
+    },
     /// A line is longer than any record.
     #[error("line {line} of `{}` is longer than any record", path.display())]
     TooLong {
@@ -67,6 +84,10 @@ impl ReadError {
             Self::Io { .. } | Self::NoRun { .. } => "give the folder that a run was written to",
             Self::Newer { .. } => {
                 "read it with the version of prefixbench that wrote it, or a newer one"
+            }
+            Self::Twice { .. } => {
+                "every sum would count it twice: take the copies out; parts of one run are put \
+                 together with `prefixbench merge`"
             }
             Self::Malformed { .. } | Self::TooLong { .. } => {
                 "the file was changed since; take the line out, or restore the file"
@@ -120,24 +141,7 @@ impl Run {
                 source,
             },
         })?;
-        let manifest = serde_json::from_slice(&text).map_err(|source| {
-            #[derive(Deserialize)]
-            struct Version {
-                format: u32,
-            }
-            match serde_json::from_slice::<Version>(&text) {
-                Ok(Version { format }) if format > MANIFEST_VERSION => ReadError::Newer {
-                    path: path.clone(),
-                    found: format,
-                    known: MANIFEST_VERSION,
-                },
-                _ => ReadError::Malformed {
-                    path: path.clone(),
-                    line: source.line() as u64,
-                    source,
-                },
-            }
-        })?;
+        let manifest = manifest(&text, path)?;
         Ok(Self {
             dir: dir.to_owned(),
             manifest,
@@ -281,6 +285,27 @@ impl Run {
             spans,
             warnings,
         })
+    }
+}
+
+/// A manifest, unless it is of a newer version: what reads as one of today's may mean
+/// something else.
+fn manifest(text: &[u8], path: PathBuf) -> Result<Manifest, ReadError> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    match serde_json::from_slice::<Version>(text) {
+        Ok(Version { format }) if format > MANIFEST_VERSION => Err(ReadError::Newer {
+            path,
+            found: format,
+            known: MANIFEST_VERSION,
+        }),
+        _ => serde_json::from_slice(text).map_err(|source| ReadError::Malformed {
+            path,
+            line: source.line() as u64,
+            source,
+        }),
     }
 }
 

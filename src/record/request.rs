@@ -1,6 +1,6 @@
 //! The record of one attempt.
 
-use crate::chat::{Class, Digest, Origin, Part, PlacedMessage, Role, Usage};
+use crate::chat::{CacheAsked, Class, Digest, Origin, Part, PlacedMessage, Role, Usage};
 use crate::units::{Bytes, Micros, Money, Tokens};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -122,6 +122,10 @@ pub struct RecordedMessage {
     /// Absent where that was not recorded, which is not the same as none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks: Option<Vec<usize>>,
+    /// Those of them whose entries were asked to live an hour. Not recorded in runs of
+    /// earlier versions, whose markers then count as the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub long_marks: Vec<usize>,
 }
 
 impl From<&PlacedMessage> for RecordedMessage {
@@ -138,6 +142,7 @@ impl From<&PlacedMessage> for RecordedMessage {
             role: message.role,
             spans: spans.collect(),
             marks: Some(message.marks.clone()),
+            long_marks: message.long_marks.clone(),
         }
     }
 }
@@ -150,6 +155,11 @@ pub struct EventLabel {
     pub label: Arc<str>,
     /// Line of the scenario file.
     pub line: usize,
+    /// Sources that it changed, of those whose earlier text the layout writes anew; one
+    /// that is told in a message leaves that as it is. `None` where it cannot be said:
+    /// what is attached, a builder of the user's own, and runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewrites: Option<Vec<Arc<str>>>,
 }
 
 /// When things happened, in microseconds from the run's start.
@@ -297,6 +307,9 @@ pub struct RequestRecord {
     pub epoch: u32,
     /// Instant of the scenario's clock when it was sent, in milliseconds since 1970.
     pub scenario_ms: i64,
+    /// What it asked of the cache beside its markers.
+    #[serde(default, skip_serializing_if = "CacheAsked::is_nothing")]
+    pub cache: CacheAsked,
     /// The prompt, as the provider renders it.
     pub prompt: Vec<RecordedMessage>,
     /// Hash of the answer's text as generated; its text stands in the span store.

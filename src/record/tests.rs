@@ -26,6 +26,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
         events: vec![EventLabel {
             label: name("artifacts on"),
             line: 3,
+            rewrites: None,
         }],
         outcome: Outcome::Ok,
         status: Some(200),
@@ -47,6 +48,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
         nonce: name("1 2 3 4 5 6 7 8"),
         epoch: 0,
         scenario_ms: 0,
+        cache: crate::chat::CacheAsked::default(),
         prompt: vec![RecordedMessage {
             role: Role::User,
             spans: vec![RecordedSpan {
@@ -58,6 +60,7 @@ pub(super) fn record(turn: u32, text: &Text) -> RequestRecord {
                 end: 10 + text.len(),
             }],
             marks: Some(vec![1]),
+            long_marks: vec![1],
         }],
         output_sha256: None,
         output_ids: None,
@@ -322,11 +325,13 @@ fn the_table_has_an_empty_cell_for_what_is_not_known() {
     let mut out = Vec::new();
     write_requests(&mut out, &[record(1, &text), failed], &[bound(1)]).expect("writes");
     insta::assert_snapshot!(String::from_utf8(out).expect("text"), @r"
-    scenario,group,configuration,target,model,load,repeat,conversation,turn,request,attempt,events,outcome,status,flags,total_tokens,read_tokens,write_tokens,write_long_tokens,output_tokens,reasoning_tokens,usage_origin,eligible_tokens,bound_tokens,cache_model,break_origin,break_cause,break_byte,lost_tokens,bytes_sent,due_us,sent_us,headers_us,first_event_us,first_text_us,first_answer_us,done_us,cost_usd,served_by
-    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,1,1,1,artifacts on,ok,200,retried; above_bound,100,64,,,,,reported,70,64,blocks:16,artifacts,artifacts on,17,,400,0,10,,,,,,0.003,
-    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,2,1,1,,timeout,,,,,,,,,absent,,,,,,,,400,0,10,,,,,,,
+    scenario,group,configuration,target,model,load,repeat,conversation,turn,request,attempt,events,outcome,status,flags,total_tokens,read_tokens,write_tokens,write_long_tokens,output_tokens,reasoning_tokens,usage_origin,eligible_tokens,bound_tokens,cache_model,break_origin,break_cause,break_byte,lost_tokens,bytes_sent,due_us,sent_us,headers_us,first_event_us,first_text_us,first_answer_us,done_us,cost_usd,served_by,ready_us,limited_us,late_us,ttft_us,ttft_from_due_us
+    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,1,1,1,artifacts on,ok,200,retried; above_bound,100,64,,,,,reported,70,64,blocks:16,artifacts,artifacts on,17,,400,0,10,,,,,,0.003,,,,10,,
+    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,2,1,1,,timeout,,,,,,,,,absent,,,,,,,,400,0,10,,,,,,,,,,10,,
     ");
 }
+
+use super::inert;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -458,6 +463,43 @@ fn a_lean_record_is_the_record_without_its_prompt() {
 }
 
 #[test]
+fn a_line_of_a_newer_version_is_refused_although_it_reads_as_one_of_todays() {
+    use super::lines::VersionedLine as _;
+    let is_newer = |error: LineError| matches!(error, LineError::Newer { found: 99, .. });
+    let mut whole = record(3, &Text::from("x"));
+    whole.v = 99;
+    let line = serde_json::to_vec(&whole).expect("json");
+    assert!(is_newer(RequestRecord::of(&line).expect_err("newer")));
+    assert!(is_newer(lean::LeanRecord::of(&line).expect_err("newer")));
+    let mut short = lean::Shortened::default();
+    assert!(is_newer(short.record(&line).expect_err("newer")));
+    let mut computed = bound(1);
+    computed.v = 99;
+    let line = serde_json::to_vec(&computed).expect("json");
+    assert!(is_newer(BoundRecord::of(&line).expect_err("newer")));
+    assert!(is_newer(lean::LeanBound::of(&line).expect_err("newer")));
+}
+
+#[test]
+fn a_count_above_its_prompt_is_contradictory_however_its_record_is_read() {
+    use super::lines::VersionedLine as _;
+    use crate::chat::UsageOrigin::{Contradictory, Reported};
+    let mut whole = record(3, &Text::from("x"));
+    whole.usage.origin = Reported;
+    whole.usage.read = whole.usage.total.map(|total| total + Tokens(1));
+    let line = serde_json::to_vec(&whole).expect("json");
+    let read = RequestRecord::of(&line).expect("reads");
+    assert_eq!(read.usage.origin, Contradictory);
+    let lean = lean::LeanRecord::of(&line).expect("reads");
+    assert_eq!(lean.usage.origin, Contradictory);
+    let mut short = lean::Shortened::default();
+    let found = short.record(&line).expect("reads").usage.origin;
+    assert_eq!(found, Contradictory);
+    let found = lean::LeanRecord::from(&whole).usage.origin;
+    assert_eq!(found, Contradictory);
+}
+
+#[test]
 fn of_several_bounds_of_an_attempt_the_newest_holds() {
     let mut newer = bound(2);
     newer.bound = Some(Tokens(7));
@@ -484,7 +526,25 @@ proptest! {
         let mut reader = ::csv::Reader::from_reader(out.as_slice());
         let row = reader.records().next().expect("a row").expect("reads");
         let at = |name| REQUEST_COLUMNS.iter().position(|column| *column == name).expect("a column");
-        prop_assert_eq!(&row[at("events")], label.as_str());
-        prop_assert_eq!(&row[at("served_by")], served.as_str());
+        prop_assert_eq!(&row[at("events")], &*inert(&label));
+        prop_assert_eq!(&row[at("served_by")], &*inert(&served));
+    }
+}
+
+#[test]
+fn no_cell_is_taken_for_a_formula() {
+    let cases = [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("a=1", "a=1"),
+        ("'quoted", "'quoted"),
+        ("", ""),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(inert(text), expected, "{text:?}");
     }
 }

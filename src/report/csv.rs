@@ -1,6 +1,7 @@
 //! Results as a table for other programs: `summary.csv`.
 
 use crate::analysis::{Results, SummaryRow};
+use crate::record::inert;
 use crate::units::{Money, Tokens};
 use std::io;
 
@@ -75,7 +76,7 @@ fn row(summary: &SummaryRow) -> Vec<String> {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let dollars = |value: Option<Money>| value.map_or_else(String::new, Money::decimal);
     let interval = figures.cached_interval;
-    let mut cells: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let mut cells: Vec<String> = names.iter().map(|name| inert(name).into_owned()).collect();
     cells.extend([
         figures.requests.to_string(),
         figures.failed.to_string(),

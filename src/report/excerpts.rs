@@ -4,7 +4,7 @@ use super::detail::Detail;
 use super::html::{Break, Excerpt};
 use super::scenes::Scene;
 use super::words::{UNKNOWN, count};
-use crate::analysis::advice::{Prompts, kept, sentence};
+use crate::analysis::advice::{Advised, Finding, Prompts, advised, look, sentence};
 use crate::analysis::bounds::may_be_held;
 use crate::analysis::breaks::{Breaks, Place};
 use crate::analysis::{Cell, Results};
@@ -20,21 +20,32 @@ const COMMON: usize = 200;
 /// Letters shown of each request from the place on.
 const FROM: usize = 500;
 
-/// The breaks of the conversations in `detail`, most tokens lost first, and
-/// how many there are; one without a count comes last.
-pub(super) fn excerpts(
-    results: &Results,
-    scenes: &[Scene<'_>],
-    detail: &Detail,
-) -> (Vec<Break>, usize) {
-    let found = found(detail);
+/// The breaks that a page shows, and what follows from them.
+#[derive(Default)]
+pub(super) struct Excerpts {
+    /// Most tokens lost first; one without a count comes last.
+    pub(super) breaks: Vec<Break>,
+    /// How many breaks there are in the conversations that were looked into.
+    pub(super) all: usize,
+    /// What to change, from the breaks that are shown.
+    pub(super) advised: Vec<Advised>,
+}
+
+/// The breaks of the conversations in `detail`.
+pub(super) fn excerpts(results: &Results, scenes: &[Scene<'_>], detail: &Detail) -> Excerpts {
+    let mut found = found(detail);
     let all = found.len();
+    found.truncate(SHOWN);
     let name = |record: &RequestRecord| {
         let cell = Cell::from(record);
         let of = scenes.iter().find(|scene| scene.holds(&cell));
         of.map_or_else(|| record.scenario.to_string(), |scene| scene.name(results))
     };
-    let shown = found.into_iter().take(SHOWN).map(|one| Break {
+    let looked = found
+        .iter()
+        .map(|one| looked(one, results, detail.texts()))
+        .collect::<Vec<_>>();
+    let shown = found.iter().zip(&looked).map(|(one, looked)| Break {
         lost: one
             .broke
             .lost
@@ -47,10 +58,21 @@ pub(super) fn excerpts(
             one.broke.origin,
             one.broke.cause
         ),
-        advice: advice(&one, results, detail.texts()),
-        ..texts(&one, detail.texts())
+        advice: match looked {
+            Finding::Alone => format!(
+                "{} `explain RUN` has all requests at hand.",
+                sentence(one.broke, looked)
+            ),
+            _ => sentence(one.broke, looked),
+        },
+        ..texts(one, detail.texts())
     });
-    (shown.collect(), all)
+    let configurations = found.iter().map(|one| &one.record.configuration);
+    Excerpts {
+        breaks: shown.collect(),
+        all,
+        advised: advised(configurations.zip(&looked)),
+    }
 }
 
 /// A break of a record, with the request that it is told against.
@@ -87,8 +109,9 @@ fn found(detail: &Detail) -> Vec<Found<'_>> {
     found
 }
 
-/// What to change. Tokens are counted where the embedded server did so, bytes elsewhere.
-fn advice(one: &Found<'_>, results: &Results, spans: &SpanStore) -> String {
+/// What a move would have kept. Tokens are counted where the embedded server did so, bytes
+/// elsewhere.
+fn looked(one: &Found<'_>, results: &Results, spans: &SpanStore) -> Finding {
     let target = results
         .targets
         .iter()
@@ -99,11 +122,8 @@ fn advice(one: &Found<'_>, results: &Results, spans: &SpanStore) -> String {
         encoder: encoder.as_ref(),
         dialect: target.map_or("", |target| &target.dialect),
     };
-    let kept = one
-        .against
-        .as_ref()
-        .and_then(|(earlier, _)| kept(earlier, one.record, prompts));
-    sentence(one.broke, kept.as_ref())
+    let earlier = one.against.as_ref().map(|(earlier, _)| *earlier);
+    look(earlier, one.record, prompts)
 }
 
 /// The three texts; empty where they are not known.

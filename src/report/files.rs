@@ -5,14 +5,15 @@
 //! grows with reduced records, not with prompts.
 
 use super::detail::Detail;
-use super::excerpts::excerpts;
+use super::excerpts::{Excerpts, excerpts};
 use super::figures::{Figures, figures};
 use super::html::{Download, HtmlError, Picture, html};
 use super::ledger;
+use super::markdown::markdown;
 use super::page::{Shown, page};
 use super::read::{Read, labels, together};
 use super::scenes::scenes;
-use super::{markdown, summary_csv, summary_json};
+use super::{summary_csv, summary_json};
 use crate::analysis::bounds::{Inputs, bounds};
 use crate::analysis::points::Points;
 use crate::analysis::prices::Catalogue;
@@ -142,7 +143,7 @@ pub fn side_by_side(
         let points = Points::of(&read.samples);
         let Figures { drawn, left_out } = figures(&results, &Detail::default(), &points);
         let shown = Shown {
-            breaks: (Vec::new(), 0),
+            breaks: Excerpts::default(),
             textless: false,
             pictures: drawn,
             left_out,
@@ -192,6 +193,7 @@ pub fn computed_bounds(contents: &RunContents) -> Result<Vec<BoundRecord>, Model
             target,
             records: &sent,
             spans: &contents.spans,
+            started_ms: Some(contents.manifest.started.epoch_ms()),
             encoder: encoder.as_ref(),
         })?;
         found.extend(
@@ -246,7 +248,8 @@ impl Folder<'_> {
             .map_err(|error| self.failed(files::SUMMARY_JSON, io::Error::from(error)))?;
         self.place(files::SUMMARY_JSON, json.as_bytes())?;
         self.charts(&shown.pictures)?;
-        self.place(REPORT_MD, markdown(results).as_bytes())?;
+        let breaks = &shown.breaks;
+        self.place(REPORT_MD, markdown(results, breaks).as_bytes())?;
         shown.downloads = self.downloads()?;
         let page = html(&page(results, manifest, shown))?;
         self.place(REPORT_HTML, page.as_bytes())?;

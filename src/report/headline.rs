@@ -2,7 +2,8 @@
 //! they are.
 
 use super::words::{count, dollars, mean_tokens, percent};
-use crate::analysis::{Figures, Results, Total, TotalKey};
+use crate::analysis::stats::FEWEST;
+use crate::analysis::{Figures, RankedBy, Ranking, Results, Total, TotalKey};
 
 /// Which layout, how many computed tokens, what share, how sure, measured on
 /// what. A sentence for each target, model and load level.
@@ -54,20 +55,25 @@ fn sentence(arena: &[Total], results: &Results) -> String {
             count(requests, "request")
         );
     }
-    let ranked = ranked(arena);
-    let partial: Vec<&str> = arena
+    let Some(ranking) = results.ranking(&arena[0].key) else {
+        return format!("{at}Nothing can be said.");
+    };
+    let ranked: Vec<&Total> = ranking
+        .order
         .iter()
-        .filter(|total| total.figures.counted > 0)
-        .filter(|total| total.figures.computed_per_conversation.is_none())
-        .map(|total| &*total.key.configuration)
+        .filter_map(|name| arena.iter().find(|total| total.key.configuration == *name))
         .collect();
+    let unranked = unranked(ranking);
     let said = match ranked.as_slice() {
-        [] if !partial.is_empty() => "No conversation was counted from its first request to its \
-             last, so that nothing can be said of computed tokens per conversation."
-            .to_owned(),
-        [] => without_share(arena, answered),
+        [] if !ranking.left_out.is_empty() && arena.iter().any(|t| t.figures.counted > 0) => {
+            return format!(
+                "{at}Nothing is ranked: no configuration was counted in every scenario from a \
+                 conversation's first request to its last.{unranked}"
+            );
+        }
+        [] => return format!("{at}{}", without_share(arena, answered)),
         [only] => alone(only),
-        [best, .., worst] => compared(best, worst),
+        [best, .., worst] => compared(best, worst, ranking),
     };
     let missing = requests - sum(|figures| figures.counted + figures.set_apart);
     let doubt = if missing > 0 && !ranked.is_empty() {
@@ -77,14 +83,6 @@ fn sentence(arena: &[Total], results: &Results) -> String {
         )
     } else {
         String::new()
-    };
-    let unranked = if partial.is_empty() || ranked.is_empty() {
-        String::new()
-    } else {
-        format!(
-            " Not ranked, for want of a whole conversation: {}.",
-            partial.join(", ")
-        )
     };
     format!("{at}{said}{unranked}{doubt}")
 }
@@ -127,20 +125,46 @@ fn without_share(arena: &[Total], answered: u64) -> String {
     )
 }
 
-/// Configurations with a whole conversation: by its cost where all of them have
-/// one, else by its computed tokens. The least comes first.
-fn ranked(arena: &[Total]) -> Vec<&Total> {
-    let mut ranked: Vec<&Total> = arena
-        .iter()
-        .filter(|total| total.figures.computed_per_conversation.is_some())
-        .collect();
-    let computed = |total: &Total| total.figures.computed_per_conversation.unwrap_or(f64::MAX);
-    ranked.sort_by(|a, b| computed(a).total_cmp(&computed(b)));
-    let priced = |total: &&Total| total.figures.costs.per_conversation.is_some();
-    if ranked.iter().all(priced) {
-        ranked.sort_by_key(|total| total.figures.costs.per_conversation);
+/// Which configurations are not ranked, and why.
+fn unranked(ranking: &Ranking) -> String {
+    if ranking.left_out.is_empty() {
+        return String::new();
     }
-    ranked
+    let named: Vec<String> = ranking
+        .left_out
+        .iter()
+        .map(|one| format!("{} ({})", one.configuration, one.scenarios.join(", ")))
+        .collect();
+    format!(
+        " Not ranked, for want of a whole conversation of a scenario: {}.",
+        named.join("; ")
+    )
+}
+
+/// Why the order of the ranked cannot be told; `None` where it can.
+fn doubt(ranking: &Ranking) -> Option<String> {
+    match ranking.spread {
+        Some(spread) if spread.is_clear() => None,
+        Some(spread) if spread.is_of_too_few() => Some(format!(
+            "from {} of each (it takes {FEWEST})",
+            count(spread.n as u64, "conversation")
+        )),
+        Some(spread) => Some(format!(
+            "at this sample size ({})",
+            count(spread.n as u64, "pair")
+        )),
+        None => Some("without conversations that are whole in both".to_owned()),
+    }
+}
+
+/// That the first two of several cannot be told apart, where the first and the last can.
+fn close(ranking: &Ranking) -> String {
+    match (ranking.order.as_slice(), ranking.lead) {
+        ([first, second, _, ..], Some(lead)) if !lead.is_clear() => {
+            format!(" {first} and {second} cannot be told apart at this sample size.")
+        }
+        _ => String::new(),
+    }
 }
 
 fn alone(total: &Total) -> String {
@@ -164,50 +188,70 @@ fn alone(total: &Total) -> String {
     )
 }
 
-fn compared(best: &Total, worst: &Total) -> String {
+fn compared(best: &Total, worst: &Total, ranking: &Ranking) -> String {
     let (low, high) = (&best.figures, &worst.figures);
     if low.computed_per_conversation == high.computed_per_conversation
         && low.costs.per_conversation == high.costs.per_conversation
     {
-        let costs = cost(low).map_or_else(String::new, |cost| {
-            format!("cost {cost} per conversation and ")
-        });
-        return format!(
-            "All configurations {costs}leave the same {} tokens to compute per conversation; {} \
-             reads {} of its prompt tokens from the cache ({}).",
-            mean_tokens(low.computed_per_conversation),
-            best.key.configuration,
-            percent(low.cached_share),
-            sureness(low),
-        );
+        return equal(best);
     }
     let computed = |figures: &Figures| mean_tokens(figures.computed_per_conversation);
     let read = |figures: &Figures| percent(figures.cached_share);
     let (first, last) = (&best.key.configuration, &worst.key.configuration);
+    let doubt = doubt(ranking);
+    let sure = doubt.is_none();
+    let verb = |now: &'static str, then: &'static str| if sure { now } else { then };
+    let what = match ranking.by {
+        RankedBy::Cost => "costs least",
+        RankedBy::ComputedTokens => "leaves the fewest tokens to compute",
+    };
+    let lead = doubt.map_or_else(String::new, |why| {
+        format!("Which configuration {what} cannot be told {why}. In this run ")
+    });
+    let close = if sure { close(ranking) } else { String::new() };
     match cost(low).zip(cost(high)) {
         Some((least, most)) => format!(
-            "{first} costs least: {least} per conversation, with {} tokens to compute and {} of its \
-             prompt tokens read from the cache ({}).{} {last} costs most: {most}, with {} to compute \
-             and {} read ({}).",
+            "{lead}{first} {} least: {least} per conversation, with {} tokens to compute and {} of its \
+             prompt tokens read from the cache ({}).{} {last} {} most: {most}, with {} to compute \
+             and {} read ({}).{close}",
+            verb("costs", "cost"),
             computed(low),
             read(low),
             sureness(low),
             beside(low),
+            verb("costs", "cost"),
             computed(high),
             read(high),
             sureness(high),
         ),
         None => format!(
-            "{first} leaves the fewest tokens to compute: {} per conversation, with {} of its \
-             prompt tokens read from the cache ({}). {last} leaves the most: {}, with {} read ({}).",
+            "{lead}{first} {}: {} per conversation, with {} of its \
+             prompt tokens read from the cache ({}). {last} {} the most: {}, with {} read ({}).{close}",
+            verb("leaves the fewest tokens to compute", "left the fewest"),
             computed(low),
             read(low),
             sureness(low),
+            verb("leaves", "left"),
             computed(high),
             read(high),
             sureness(high),
         ),
     }
+}
+
+fn equal(one: &Total) -> String {
+    let figures = &one.figures;
+    let costs = cost(figures).map_or_else(String::new, |cost| {
+        format!("cost {cost} per conversation and ")
+    });
+    format!(
+        "All configurations {costs}leave the same {} tokens to compute per conversation; {} \
+         reads {} of its prompt tokens from the cache ({}).",
+        mean_tokens(figures.computed_per_conversation),
+        one.key.configuration,
+        percent(figures.cached_share),
+        sureness(figures),
+    )
 }
 
 /// What a conversation costs.
@@ -233,18 +277,24 @@ fn beside(figures: &Figures) -> String {
     )
 }
 
-/// The interval of the share, or why there is none.
+/// The interval of the share, or why there is none, and how many conversations the
+/// numbers are of.
 fn sureness(figures: &Figures) -> String {
+    let all = count(figures.conversations, "conversation");
+    let whole = if figures.whole_conversations < figures.conversations {
+        format!(
+            ", {} of them whole: what is said of a conversation is of these",
+            figures.whole_conversations
+        )
+    } else {
+        String::new()
+    };
     match figures.cached_interval {
         Some(interval) => format!(
-            "95 % interval {} to {}, {}",
+            "95 % interval {} to {}, {all}{whole}",
             percent(Some(interval.low)),
             percent(Some(interval.high)),
-            count(figures.conversations, "conversation"),
         ),
-        None => format!(
-            "{}: no interval",
-            count(figures.conversations, "conversation")
-        ),
+        None => format!("{all}: too few for an interval{whole}"),
     }
 }

@@ -50,6 +50,8 @@ pub struct Page {
     pub figures_note: String,
     /// A sentence above the breaks: which they are.
     pub breaks_note: String,
+    /// What to change, from these breaks; a sentence each.
+    pub advice: Vec<String>,
     /// Breaks, in order; each opens to the texts that differ.
     pub breaks: Vec<Break>,
     /// Further tables, by turn for instance.
@@ -220,6 +222,7 @@ pub fn html(page: &Page) -> Result<String, HtmlError> {
         files,
         figures_note => page.figures_note.as_str(),
         breaks_note => page.breaks_note.as_str(),
+        advice => Value::from(Serde(&page.advice)),
         breaks => Value::from(Serde(breaks)),
         breaks_left_out => left_out(breaks.len(), page.breaks.len(), "breaks"),
         tables,

@@ -1,17 +1,19 @@
 //! Results as Markdown, for a pull request.
 
+use super::excerpts::Excerpts;
 use super::headline::headline;
 use super::layouts::layouts;
 use super::notes::{LIMITS, notes};
+use super::page::{advice as said, breaks_note};
 use super::strip::{Strip, cell, strips};
 use super::table::columns;
 use super::terminal::measured_on;
 use super::words::{difference, signed_dollars, signed_tokens, tokens};
-use crate::analysis::Results;
+use crate::analysis::{Results, TotalKey};
 use std::fmt::Write as _;
 
-/// The results as Markdown.
-pub fn markdown(results: &Results) -> String {
+/// The results as Markdown, with what follows from the breaks that were looked into.
+pub(super) fn markdown(results: &Results, looked: &Excerpts) -> String {
     let mut out = String::from("# Prefix cache report\n\n");
     for sentence in headline(results) {
         let _infallible = writeln!(out, "**{}**\n", inline(&sentence));
@@ -47,11 +49,39 @@ pub fn markdown(results: &Results) -> String {
     }
     differences(&mut out, results);
     breaks(&mut out, results);
+    advice(&mut out, looked);
     match strips(results) {
         Some(strips) => strips.iter().for_each(|strip| turns(&mut out, strip)),
         None => out.push_str("\nThe turns of every scenario are in `summary.json`.\n"),
     }
     out
+}
+
+/// Columns for target, model and load level, as far as these are not the same in every row.
+struct Places(Vec<(&'static str, Name)>);
+
+/// A part of where something was measured.
+type Name = fn(&TotalKey) -> &str;
+
+impl Places {
+    fn of(keys: &[&TotalKey]) -> Self {
+        let all: [(&str, Name); 3] = [
+            ("target", |key| &key.target),
+            ("model", |key| &key.model),
+            ("load", |key| &key.load),
+        ];
+        let differs =
+            |(_, name): &(&str, Name)| keys.windows(2).any(|two| name(two[0]) != name(two[1]));
+        Self(all.into_iter().filter(differs).collect())
+    }
+
+    fn head(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|(title, _)| *title)
+    }
+
+    fn cells(&self, key: &TotalKey) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(_, name)| name(key).to_owned())
+    }
 }
 
 fn differences(out: &mut String, results: &Results) {
@@ -63,16 +93,26 @@ fn differences(out: &mut String, results: &Results) {
         .differences
         .iter()
         .any(|found| found.cost_usd.is_some());
-    let mut head = vec!["configuration", "against", "pairs"];
+    let keys: Vec<&TotalKey> = results
+        .differences
+        .iter()
+        .map(|one| &one.candidate)
+        .collect();
+    let places = Places::of(&keys);
+    let mut head = vec!["configuration", "against"];
+    head.extend(places.head());
+    let numbers_from = head.len();
+    head.push("pairs");
     head.extend(priced.then_some("cost per conversation"));
     head.extend(["computed per conversation", "cached share"]);
-    let numbers: Vec<bool> = (0..head.len()).map(|column| column > 1).collect();
+    let numbers: Vec<bool> = (0..head.len()).map(|at| at >= numbers_from).collect();
     let rows = results.differences.iter().map(|found| {
         let mut row = vec![
             found.candidate.configuration.to_string(),
             found.base.configuration.to_string(),
-            found.pairs.to_string(),
         ];
+        row.extend(places.cells(&found.candidate));
+        row.push(found.pairs.to_string());
         row.extend(priced.then(|| difference(found.cost_usd, signed_dollars)));
         row.push(difference(found.computed, signed_tokens));
         row.push(difference(found.cached_share, |value| {
@@ -89,17 +129,39 @@ fn breaks(out: &mut String, results: &Results) {
         return;
     }
     out.push_str("\n## Where the prefix broke\n\n");
-    let head = ["configuration", "source", "cause", "breaks", "tokens lost"].map(str::to_owned);
+    let keys: Vec<&TotalKey> = results.breaks.iter().map(|one| &one.key).collect();
+    let places = Places::of(&keys);
+    let mut head = vec!["configuration"];
+    head.extend(places.head());
+    head.extend(["source", "cause", "breaks", "tokens lost"]);
+    let numbers: Vec<bool> = (0..head.len()).map(|at| at + 2 >= head.len()).collect();
+    let head: Vec<String> = head.into_iter().map(str::to_owned).collect();
     let rows = results.breaks.iter().map(|found| {
-        vec![
-            found.key.configuration.to_string(),
+        let mut row = vec![found.key.configuration.to_string()];
+        row.extend(places.cells(&found.key));
+        row.extend([
             found.origin.to_string(),
             found.cause.to_string(),
             found.breaks.to_string(),
             tokens(found.lost),
-        ]
+        ]);
+        row
     });
-    table(out, &head, &[false, false, false, true, true], rows);
+    table(out, &head, &numbers, rows);
+}
+
+fn advice(out: &mut String, looked: &Excerpts) {
+    if looked.advised.is_empty() {
+        return;
+    }
+    let which = breaks_note(looked.breaks.len(), looked.all);
+    let _infallible = writeln!(
+        out,
+        "\n## What to change\n\n{which} `explain RUN` looks into all conversations.\n"
+    );
+    for said in said(&looked.advised) {
+        let _infallible = writeln!(out, "- {}", inline(&said));
+    }
 }
 
 fn turns(out: &mut String, strip: &Strip<'_>) {

@@ -16,7 +16,7 @@ pub mod html;
 pub mod json;
 mod layouts;
 mod ledger;
-pub mod markdown;
+mod markdown;
 mod notes;
 mod page;
 mod read;
@@ -31,7 +31,6 @@ pub use files::{
     CHARTS, REPORT_HTML, REPORT_MD, RebuildError, computed_bounds, rebuild, side_by_side,
 };
 pub use json::{summary_json, summary_schema};
-pub use markdown::markdown;
 pub use terminal::{Look, terminal};
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a reader must know before trusting a number.
 
+use super::scenes::Arena;
 use super::words::{count, dollars, percent, tokens};
 use crate::analysis::{Evidence, LateCell, Results, Total};
 use crate::record::Ending;
@@ -63,7 +64,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             percent(share.fraction()),
         ));
     }
-    notes.extend(late(&found.late_cells));
+    notes.extend(late(&found.late_cells, results));
     if found.asked > 0 {
         notes.push(format!(
             "{} of {} held the words that the scenario expects",
@@ -80,7 +81,10 @@ fn ranges(results: &Results) -> Option<String> {
     let range = |total: &Total| {
         let costs = &total.figures.costs;
         let (least, most) = costs.least.zip(costs.most)?;
-        let name = &total.key.configuration;
+        let name = match Arena::from(&total.key).label(results) {
+            place if place.is_empty() => total.key.configuration.to_string(),
+            place => format!("{} on {place}", total.key.configuration),
+        };
         let range = format!("{} to {}", dollars(Some(least)), dollars(Some(most)));
         let range = if least == most {
             dollars(Some(least))
@@ -107,13 +111,19 @@ fn ranges(results: &Results) -> Option<String> {
 /// At most so many late cells are named.
 const NAMED: usize = 3;
 
-fn late(cells: &[LateCell]) -> Option<String> {
+fn late(cells: &[LateCell], results: &Results) -> Option<String> {
     let worst = cells.iter().map(|cell| cell.late_p99).max()?;
     let mut names: Vec<String> = cells
         .iter()
         .take(NAMED)
         .map(|LateCell { cell, .. }| {
-            format!("{}/{} {}", cell.scenario, cell.configuration, cell.load)
+            let place = Arena::from(cell).label(results);
+            let place = if place.is_empty() {
+                &*cell.load
+            } else {
+                &*place
+            };
+            format!("{}/{} at {place}", cell.scenario, cell.configuration)
         })
         .collect();
     if cells.len() > NAMED {

@@ -33,6 +33,12 @@ impl Read {
             torn.extend(cut.then(|| said(label.as_deref(), files::BOUNDS)));
         }
         let first = Pass::of(runs, &computed, out)?;
+        for ((run, label), computed) in runs.iter().zip(&computed) {
+            let ledger = run.ledger()?;
+            let label = label.as_deref();
+            let gaps = first.samples.gaps(&run.manifest, &ledger, computed, label);
+            torn.extend(gaps.iter().map(|gap| labelled(label, gap).into_owned()));
+        }
         if first.missing.iter().all(|missing| !missing) {
             return Ok(first.read(computed, torn));
         }

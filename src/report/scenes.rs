@@ -68,6 +68,16 @@ pub(super) struct Place<'a> {
     pub(super) left_out: usize,
 }
 
+impl Place<'_> {
+    /// Whether the first and the last of the ranked configurations cannot be told apart.
+    pub(super) fn untold(&self, results: &Results) -> bool {
+        let ranking = self.totals.first();
+        let ranking = ranking.and_then(|total| results.ranking(&total.key));
+        ranking
+            .is_some_and(|one| one.order.len() > 1 && !one.spread.is_some_and(|it| it.is_clear()))
+    }
+}
+
 /// The arenas of a run that are drawn, in the order of its tables.
 pub(super) fn places(results: &Results) -> Vec<Place<'_>> {
     let same = |a: &Total, b: &Total| Arena::from(&a.key) == Arena::from(&b.key);

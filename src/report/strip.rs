@@ -1,7 +1,7 @@
 //! The cached share turn by turn, as rows of numbers.
 
 use super::words::{UNKNOWN, wrapped};
-use crate::analysis::{Results, TurnRow};
+use crate::analysis::{Cell, Results, TurnRow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -40,13 +40,37 @@ pub(super) fn strips(results: &Results) -> Option<Vec<Strip<'_>>> {
         };
         place(a) == place(b)
     };
-    Some(results.turns.chunk_by(same).map(strip).collect())
+    let strips = results.turns.chunk_by(same);
+    Some(strips.map(|rows| strip(rows, results)).collect())
 }
 
-fn strip(rows: &[TurnRow]) -> Strip<'_> {
+/// The scenario and its target, and of group, model and load level what tells it from others.
+fn title(cell: &Cell, results: &Results) -> String {
+    let turns = || results.turns.iter().map(|row| &row.cell);
+    let others = || turns().filter(|other| other.scenario == cell.scenario);
+    let mut title = cell.scenario.to_string();
+    if others().any(|other| other.group != cell.group) {
+        title.push_str(" in ");
+        title.push_str(&cell.group);
+    }
+    title.push_str(" on ");
+    title.push_str(&cell.target);
+    for (part, several) in [
+        (&cell.model, turns().any(|other| other.model != cell.model)),
+        (&cell.load, turns().any(|other| other.load != cell.load)),
+    ] {
+        if several {
+            title.push_str(", ");
+            title.push_str(part);
+        }
+    }
+    title
+}
+
+fn strip<'a>(rows: &'a [TurnRow], results: &Results) -> Strip<'a> {
     let cell = &rows[0].cell;
     let mut strip = Strip {
-        title: format!("{} on {}", cell.scenario, cell.target),
+        title: title(cell, results),
         turns: Vec::new(),
         rows: Vec::new(),
         events: BTreeMap::new(),

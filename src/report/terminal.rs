@@ -6,9 +6,11 @@
 use super::headline::headline;
 use super::layouts::layouts;
 use super::notes::{LIMITS, notes};
+use super::scenes::Arena;
 use super::strip::{SCENARIOS, strips, text};
 use super::table::{Column, columns};
-use super::words::{count, difference, signed_dollars, signed_tokens, wrapped};
+use super::words::{count, difference, few, signed_dollars, signed_tokens, wrapped};
+use crate::analysis::stats::FEWEST;
 use crate::analysis::{Difference, Results, TargetNote};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use std::fmt::Write as _;
@@ -113,20 +115,24 @@ pub(super) fn measured_on(target: &TargetNote, results: &Results) -> String {
 /// Each configuration against the first one; one line where nothing can be told.
 fn differences(results: &Results) -> Vec<String> {
     let found = &results.differences;
-    if !found.is_empty() && found.iter().all(|found| found.pairs < 2) {
-        return vec![
-            "Differences: cannot tell at this sample size (one conversation of each \
-             configuration); `--repeat` runs more."
-                .to_owned(),
-        ];
+    let most = found.iter().map(|found| found.pairs).max();
+    if let Some(most) = most.filter(|most| *most < FEWEST) {
+        return vec![format!("Differences: {}; `--repeat` runs more.", few(most))];
     }
     let line = |found: &Difference| {
         let (name, base) = (&found.candidate.configuration, &found.base.configuration);
+        if found.pairs < FEWEST {
+            return format!("{name} against {base}: {}", few(found.pairs));
+        }
         let cost = found.cost_usd.map_or_else(String::new, |cost| {
             format!("{} of cost, ", difference(Some(cost), signed_dollars))
         });
+        let at = match Arena::from(&found.candidate).label(results) {
+            label if label.is_empty() => label,
+            label => format!(" on {label}"),
+        };
         format!(
-            "{name} against {base}, a conversation: {cost}{} computed tokens, {} points of cached share \
+            "{name} against {base}{at}, a conversation: {cost}{} computed tokens, {} points of cached share \
              ({} pairs, 95 % intervals)",
             difference(found.computed, signed_tokens),
             difference(found.cached_share, |value| format!("{:+.1}", value * 100.0)),

@@ -12,6 +12,10 @@ fn results((records, bounds): &(Vec<RequestRecord>, Vec<BoundRecord>)) -> Result
     Results::new(&manifest, &samples, Vec::new())
 }
 
+fn markdown(results: &Results) -> String {
+    markdown::markdown(results, &excerpts::Excerpts::default())
+}
+
 fn shown(results: &Results) -> String {
     terminal(results, Look::default())
 }
@@ -19,28 +23,24 @@ fn shown(results: &Results) -> String {
 #[test]
 fn a_run_is_understood_at_once() {
     insta::assert_snapshot!(shown(&results(&story())), @r"
-    append-only leaves the fewest tokens to compute: 3,874 per conversation, with 36.0 % of its prompt
-    tokens read from the cache (95 % interval 35.1 % to 36.9 %, 2 conversations). dev leaves the most:
-    4,898, with 19.0 % read (95 % interval 18.6 % to 19.5 %, 2 conversations). Simulated: measured on
-    the embedded server.
+    Which configuration leaves the fewest tokens to compute cannot be told from 2 conversations of each
+    (it takes 6). In this run append-only left the fewest: 3,874 per conversation, with 36.0 % of its
+    prompt tokens read from the cache (2 conversations: too few for an interval). dev left the most:
+    4,898, with 19.0 % read (2 conversations: too few for an interval). Simulated: measured on the
+    embedded server.
 
     Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k,
       2026-11-30, 6 conversations.
 
-    configuration  computed per        cached  achiev-    effi-     TTFT  breaks  main break
-                   conversation         share     able   ciency      p50
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-    dev                   4,898        19.0 %   19.0 %  100.0 %  72.5 ms       2  artifacts on
-                                 [18.6, 19.5]
-    layered               4,474        28.4 %   28.4 %  100.0 %  72.5 ms       2  L2
-                                 [27.8, 29.1]                                     (library grew)
-    append-only           3,874        36.0 %   36.2 %   99.3 %  72.5 ms       0  -
-                                 [35.1, 36.9]
+    configuration  requests  computed per  cached  achiev-    effi-     TTFT  breaks  main break
+                             conversation   share     able   ciency      p50
+    ─────────────────────────────────────────────────────────────────────────────────────────────────
+    dev                   6         4,898  19.0 %   19.0 %  100.0 %  72.5 ms       2  artifacts on
+    layered               6         4,474  28.4 %   28.4 %  100.0 %  72.5 ms       2  L2
+                                                                                      (library grew)
+    append-only           6         3,874  36.0 %   36.2 %   99.3 %  72.5 ms       0  -
 
-    layered against dev, a conversation: -424 [-424, -424] computed tokens, +9.4 [+9.2, +9.6] points of
-        cached share (2 pairs, 95 % intervals)
-    append-only against dev, a conversation: -1,024 [-1,024, -1,024] computed tokens, +16.9 [+16.5,
-        +17.4] points of cached share (2 pairs, 95 % intervals)
+    Differences: cannot tell (2 of 6 conversations); `--repeat` runs more.
 
     append-only tells the model every fact of the sources in every request. dev and layered may lack
         what was retrieved for an earlier message (as found over the scenarios that come with the
@@ -95,8 +95,8 @@ fn one_request_is_reported_as_what_it_is() {
     let run = [counted("dev", 1, 1, (1_000, 0, 0))].into_iter().unzip();
     insta::assert_snapshot!(shown(&results(&run)), @r"
     dev leaves 1,000 tokens to compute per conversation and reads 0.0 % of its prompt tokens from the
-    cache (1 conversation: no interval), where 0.0 % was achievable. Simulated: measured on the embedded
-    server.
+    cache (1 conversation: too few for an interval), where 0.0 % was achievable. Simulated: measured on
+    the embedded server.
 
     Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k,
       2026-11-30, 1 conversation.
@@ -226,8 +226,22 @@ fn one_conversation_each_cannot_tell() {
         .filter(|record| record.repeat == 1)
         .collect();
     let text = shown(&results(&(one, bounds)));
-    assert!(text.contains("cannot tell at this sample size"), "{text}");
-    assert!(text.contains("1 conversation: no interval"), "{text}");
+    let flat = text.replace('\n', " ");
+    assert!(
+        flat.starts_with(
+            "Which configuration leaves the fewest tokens to compute cannot be told from 1 \
+             conversation of each (it takes 6). In this run"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("cannot tell (1 of 6 conversations)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("1 conversation: too few for an interval"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -235,7 +249,7 @@ fn markdown_says_the_same() {
     insta::assert_snapshot!(markdown(&results(&story())), @r"
     # Prefix cache report
 
-    **append-only leaves the fewest tokens to compute: 3,874 per conversation, with 36.0 % of its prompt tokens read from the cache (95 % interval 35.1 % to 36.9 %, 2 conversations). dev leaves the most: 4,898, with 19.0 % read (95 % interval 18.6 % to 19.5 %, 2 conversations). Simulated: measured on the embedded server.**
+    **Which configuration leaves the fewest tokens to compute cannot be told from 2 conversations of each (it takes 6). In this run append-only left the fewest: 3,874 per conversation, with 36.0 % of its prompt tokens read from the cache (2 conversations: too few for an interval). dev left the most: 4,898, with 19.0 % read (2 conversations: too few for an interval). Simulated: measured on the embedded server.**
 
     Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k, 2026-11-30, 6 conversations.
 
@@ -243,9 +257,9 @@ fn markdown_says_the_same() {
 
     | configuration | requests | prompt tokens | read | computed per conversation | cached share | achievable | efficiency | TTFT p50 | breaks | main break |
     | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
-    | dev | 6 | 12,100 | 2,304 | 4,898 | 19.0 % \[18.6, 19.5\] | 19.0 % | 100.0 % | 72.5 ms | 2 | artifacts on |
-    | layered | 6 | 12,500 | 3,552 | 4,474 | 28.4 % \[27.8, 29.1\] | 28.4 % | 100.0 % | 72.5 ms | 2 | L2 (library grew) |
-    | append-only | 6 | 12,100 | 4,352 | 3,874 | 36.0 % \[35.1, 36.9\] | 36.2 % | 99.3 % | 72.5 ms | 0 | - |
+    | dev | 6 | 12,100 | 2,304 | 4,898 | 19.0 % | 19.0 % | 100.0 % | 72.5 ms | 2 | artifacts on |
+    | layered | 6 | 12,500 | 3,552 | 4,474 | 28.4 % | 28.4 % | 100.0 % | 72.5 ms | 2 | L2 (library grew) |
+    | append-only | 6 | 12,100 | 4,352 | 3,874 | 36.0 % | 36.2 % | 99.3 % | 72.5 ms | 0 | - |
 
     append-only tells the model every fact of the sources in every request. dev and layered may lack what was retrieved for an earlier message (as found over the scenarios that come with the program).
 
@@ -253,8 +267,8 @@ fn markdown_says_the_same() {
 
     | configuration | against | pairs | computed per conversation | cached share |
     | --- | --- | ---: | ---: | ---: |
-    | layered | dev | 2 | -424 \[-424, -424\] | +9.4 points \[+9.2 points, +9.6 points\] |
-    | append-only | dev | 2 | -1,024 \[-1,024, -1,024\] | +16.9 points \[+16.5 points, +17.4 points\] |
+    | layered | dev | 2 | cannot tell (2 of 6 conversations) | cannot tell (2 of 6 conversations) |
+    | append-only | dev | 2 | cannot tell (2 of 6 conversations) | cannot tell (2 of 6 conversations) |
 
     ## Where the prefix broke
 
@@ -301,9 +315,9 @@ fn the_summary_has_an_empty_cell_for_what_is_not_known() {
     summary_csv(&mut out, &results(&(records, bounds))).expect("writes");
     insta::assert_snapshot!(String::from_utf8(out).expect("text"), @r"
     group,scenario,configuration,target,model,load,requests,failed,without_count,total_tokens,read_tokens,cached_share,cached_share_low,cached_share_high,cached_share_after_first,achievable_share,efficiency,computed_tokens,ttft_p50_us,ttft_p90_us,ttft_p99_us,cost_usd,cost_uncached_usd,cost_best_usd,cost_per_conversation_usd,cost_least_usd,cost_most_usd,computed_per_conversation,set_apart,write_tokens,prompt_reuse_tokens,reply_reuse_tokens,hit_chances,full_hits,breaks,lost_tokens
-    G1,quickstart,dev,here,m,sessions=1,6,0,0,12100,2304,0.19041322314049586,0.18580645161290324,0.1952542372881356,0.2304,0.19041322314049586,1,9796,72500,199500,201750,,,,,,,4898,0,,2304,0,4,4,2,2080
+    G1,quickstart,dev,here,m,sessions=1,6,0,0,12100,2304,0.19041322314049586,,,0.2304,0.19041322314049586,1,9796,72500,199500,201750,,,,,,,4898,0,,2304,0,4,4,2,2080
     G1,quickstart,layered,here,m,sessions=1,6,0,6,,,,,,,,,,72500,147700,149950,,,,,,,,0,,,,0,0,2,1040
-    G1,quickstart,append-only,here,m,sessions=1,6,0,0,12100,4352,0.3596694214876033,0.35096774193548386,0.3688135593220339,0.4352,0.3623140495867769,0.9927007299270073,7748,72500,148300,150550,,,,,,,3874,0,,4352,0,4,2,0,0
+    G1,quickstart,append-only,here,m,sessions=1,6,0,0,12100,4352,0.3596694214876033,,,0.4352,0.3623140495867769,0.9927007299270073,7748,72500,148300,150550,,,,,,,3874,0,,4352,0,4,2,0,0
     ");
 }
 
@@ -337,7 +351,127 @@ fn a_configuration_without_a_whole_conversation_is_not_ranked() {
     let said = headline::headline(&results(&(records, bounds))).join(" ");
     assert!(!said.starts_with("append-only"), "{said}");
     assert!(
-        said.contains("Not ranked, for want of a whole conversation: append-only"),
+        said.contains(
+            "Not ranked, for want of a whole conversation of a scenario: append-only (quickstart)"
+        ),
         "{said}"
     );
+}
+
+#[test]
+fn markdown_says_what_to_change_and_of_which_breaks_that_is() {
+    use super::excerpts::Excerpts;
+    use super::html::Break;
+    use crate::analysis::advice::{Finding, Kept, Size, advised};
+    use crate::chat::Origin;
+    use crate::units::Tokens;
+    use std::sync::Arc;
+
+    let kept = Finding::Kept(Kept {
+        moved: vec![Origin::from("memory")],
+        before: None,
+        size: Size::Tokens(Tokens(1_765)),
+    });
+    let dev = Arc::from("dev");
+    let looked = Excerpts {
+        breaks: vec![Break::default(); 40],
+        all: 52,
+        advised: advised([(&dev, &kept)]),
+    };
+    let text = markdown::markdown(&results(&story()), &looked);
+    let (_, said) = text.split_once("## What to change\n\n").expect("a section");
+    assert!(
+        said.starts_with(
+            "In the first conversation of each configuration and scenario: the 40 most expensive of \
+             52 breaks. `explain RUN` looks into all conversations.\n\n\
+             - dev: Move \\`memory\\` behind what did not change: keeps 1,765 tokens in 1 break.\n"
+        ),
+        "{said}"
+    );
+}
+
+/// The story at three load levels, the heaviest in front.
+fn loads() -> Results {
+    let (records, bounds) = story();
+    let (mut all, mut computed) = (Vec::new(), Vec::new());
+    for load in ["sessions=16", "sessions=4", "sessions=1"] {
+        for (record, bound) in records.iter().zip(&bounds) {
+            let conversation: std::sync::Arc<str> =
+                format!("{}@{load}", record.conversation).into();
+            all.push(RequestRecord {
+                load: load.into(),
+                conversation: std::sync::Arc::clone(&conversation),
+                ..record.clone()
+            });
+            computed.push(BoundRecord {
+                conversation,
+                ..bound.clone()
+            });
+        }
+    }
+    results(&(all, computed))
+}
+
+#[test]
+fn load_levels_stand_in_the_order_of_their_numbers() {
+    let results = loads();
+    let mut levels: Vec<&str> = results
+        .totals
+        .iter()
+        .map(|total| &*total.key.load)
+        .collect();
+    levels.dedup();
+    assert_eq!(levels, ["sessions=1", "sessions=4", "sessions=16"]);
+    let mut rows: Vec<&str> = results.rows.iter().map(|row| &*row.cell.load).collect();
+    rows.dedup();
+    assert_eq!(rows, levels);
+    let mut csv = Vec::new();
+    summary_csv(&mut csv, &results).expect("writes");
+    let text = String::from_utf8(csv).expect("text");
+    let place = |level: &str| text.find(&format!(",{level},")).expect("a row");
+    assert!(place("sessions=4") < place("sessions=16"), "{text}");
+}
+
+#[test]
+fn every_number_says_where_it_was_measured() {
+    let results = loads();
+    let text = markdown(&results);
+    for line in [
+        "| configuration | against | load | pairs |",
+        "| configuration | load | source | cause |",
+        "## quickstart on here, sessions=4: % of prompt tokens",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let heads: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("## "))
+        .collect();
+    let distinct: std::collections::BTreeSet<_> = heads.iter().collect();
+    assert_eq!(heads.len(), distinct.len(), "{heads:?}");
+    let text = shown(&results)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    for words in [
+        "dev on sessions=4, a conversation",
+        "quickstart on here, sessions=16: %",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let one = markdown(&self::results(&story()));
+    assert!(one.contains("| configuration | against | pairs |"), "{one}");
+}
+
+#[test]
+fn a_name_in_a_table_for_other_programs_is_no_formula() {
+    let (mut records, bounds) = story();
+    for record in &mut records {
+        record.group = "=cmd|' /C calc'!A0".into();
+    }
+    let mut csv = Vec::new();
+    summary_csv(&mut csv, &results(&(records, bounds))).expect("writes");
+    let text = String::from_utf8(csv).expect("text");
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    assert!(rows.iter().all(|row| row.starts_with("'=cmd|")), "{text}");
 }

@@ -1,6 +1,7 @@
 //! Numbers as a person reads them.
 
 use crate::analysis::Estimate;
+use crate::analysis::stats::FEWEST;
 use crate::units::{Micros, Money, Tokens, grouped};
 
 /// What stands for a number that is not known.
@@ -65,14 +66,14 @@ pub fn signed_dollars(value: f64) -> String {
     format!("{sign}{}", dollars(Some(amount)))
 }
 
-/// A difference with its 95 % interval. Where there is none, or it holds 0, no
-/// number: it would look like more than it is.
+/// A difference with its 95 % interval. Where there is none, as of a few pairs, or it
+/// holds 0, no number: it would look like more than it is.
 pub fn difference(estimate: Option<Estimate>, shown: impl Fn(f64) -> String) -> String {
     let Some(estimate) = estimate else {
         return UNKNOWN.to_owned();
     };
     let Some(interval) = estimate.interval else {
-        return "cannot tell from one pair".to_owned();
+        return few(estimate.n);
     };
     let range = format!("[{}, {}]", shown(interval.low), shown(interval.high));
     let same = interval.low.abs() + interval.high.abs() <= 0.0;
@@ -80,6 +81,15 @@ pub fn difference(estimate: Option<Estimate>, shown: impl Fn(f64) -> String) -> 
         format!("{} {range}", shown(estimate.difference))
     } else {
         format!("cannot tell at this sample size {range}")
+    }
+}
+
+/// That too little was run for anything to be told: `cannot tell (2 of 6 conversations)`.
+pub fn few(pairs: usize) -> String {
+    if pairs < FEWEST {
+        format!("cannot tell ({pairs} of {FEWEST} conversations)")
+    } else {
+        "cannot tell".to_owned()
     }
 }
 

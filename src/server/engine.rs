@@ -224,11 +224,7 @@ impl Engine {
         output.extend(stopped.then_some(ChatMl::<O200k>::END));
         let roles: Vec<_> = said.iter().map(|said| said.role).collect();
         let markers = self.places(&said, &ids, &ends, |said| &said.marks);
-        let long_markers = if habit == Habit::Anthropic {
-            self.places(&said, &ids, &ends, |said| &said.long_marks)
-        } else {
-            Vec::new()
-        };
+        let long_markers = self.places(&said, &ids, &ends, |said| &said.long_marks);
         let query = Query {
             ids: &ids,
             ends: &ends,

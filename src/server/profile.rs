@@ -1,5 +1,6 @@
 //! Whose habits the embedded server imitates.
 
+use crate::cache::known;
 use std::time::Duration;
 
 /// Wire habits: which fields say what, and how errors look.
@@ -111,41 +112,42 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "openai",
         about: "OpenAI 5.6 and later: entries end at messages and live 30 minutes",
-        model: "message-ends",
+        model: known::OPENAI.cache,
         habit: Habit::OpenAi,
-        lifetime: Some(Duration::from_mins(30)),
+        lifetime: known::OPENAI.lifetime,
         context: 272_000,
     },
     Profile {
         name: "openai-old",
         about: "OpenAI before 5.6: steps of 128 tokens from 1,024",
-        model: "steps:128,min=1024",
+        model: known::OPENAI_OLD.cache,
         habit: Habit::OpenAiOld,
+        // In memory, as without the retention of a day.
         lifetime: Some(Duration::from_mins(10)),
         context: 128_000,
     },
     Profile {
         name: "anthropic",
         about: "Anthropic: entries end at marked blocks and live 5 minutes",
-        model: "breakpoints",
+        model: known::CLAUDE_1024.cache,
         habit: Habit::Anthropic,
-        lifetime: Some(Duration::from_mins(5)),
+        lifetime: known::CLAUDE_1024.lifetime,
         context: 200_000,
     },
     Profile {
         name: "gemini",
         about: "Gemini's implicit cache: any prefix from 2,048 tokens, without a guarantee",
-        model: "steps:1,min=2048",
+        model: known::GEMINI_2_5.cache,
         habit: Habit::Gemini,
-        lifetime: None,
+        lifetime: known::GEMINI_2_5.lifetime,
         context: 1_048_576,
     },
     Profile {
         name: "deepseek",
         about: "DeepSeek V4: whole prefix units",
-        model: "units",
+        model: known::DEEPSEEK.cache,
         habit: Habit::DeepSeek,
-        lifetime: None,
+        lifetime: known::DEEPSEEK.lifetime,
         context: 131_072,
     },
 ];

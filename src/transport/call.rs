@@ -2,10 +2,10 @@
 
 use super::client::Client;
 use super::fault::{self, Fault, Phase};
-use super::headers::recorded;
-use super::headers::{redact, secrets};
+use super::headers::{recorded, secrets};
 use super::outgoing::Header;
 use super::receive::{coding, with_headers};
+use super::redact;
 use crate::record::Outcome;
 use reqwest::RequestBuilder;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -96,10 +96,16 @@ impl Client {
         let secrets = secrets(headers);
         let called = timeout(limit, self.exchange_whole(request, url, &secrets)).await;
         let result = called.unwrap_or_else(|_late| Err(fault::timeout(Phase::Total, limit)));
-        result.map_err(|fault| CallError {
-            outcome: fault.outcome,
-            message: redact(fault.message, &secrets),
-        })
+        match result {
+            Ok(reply) => Ok(Reply {
+                body: redact::body(reply.body, &secrets),
+                ..reply
+            }),
+            Err(fault) => Err(CallError {
+                outcome: fault.outcome,
+                message: redact::text(fault.message, &secrets),
+            }),
+        }
     }
 
     async fn exchange_whole(

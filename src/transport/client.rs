@@ -1,10 +1,12 @@
 //! The client itself.
 
+use super::address::Addresses;
 use super::exchange::{self, Exchange};
 use super::fault::{self, Fault, Phase};
 use super::headers;
 use super::outgoing::Outgoing;
 use super::receive::Received;
+use super::redact;
 use super::room::{Held, Room};
 use super::settings::{ClientError, Settings};
 use crate::record::Outcome;
@@ -22,6 +24,7 @@ pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) settings: Settings,
     pub(super) epoch: Instant,
+    pub(super) addresses: Addresses,
     room: Room,
 }
 
@@ -60,6 +63,7 @@ impl Client {
             http,
             settings: settings.clone(),
             epoch,
+            addresses: Addresses::default(),
             room: Room::default(),
         })
     }
@@ -106,11 +110,8 @@ impl Client {
             self.epoch,
             self.settings.sse,
         );
-        exchange.error = exchange.error.map(|error| headers::redact(error, &secrets));
-        exchange.answer.error = exchange.answer.error.map(|mut error| {
-            error.message = headers::redact(error.message, &secrets);
-            error
-        });
+        exchange.error = exchange.error.map(|error| redact::text(error, &secrets));
+        redact::answer(&mut exchange.answer, &secrets);
         exchange
     }
 }

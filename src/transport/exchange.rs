@@ -4,8 +4,8 @@ use super::fault::{self, Fault};
 use super::outgoing::Outgoing;
 use super::receive::Received;
 use crate::chat::ChatEvent;
-use crate::provider::sse::{SseEvent, SseLimits, SseParser, is_stream};
-use crate::provider::{self, Answer, Decoder, Dialect, MALFORMED};
+use crate::provider::sse::{SseLimits, SseParser, is_stream};
+use crate::provider::{self, Answer, Dialect, MALFORMED};
 use crate::record::{Outcome, Stamps, WallTime};
 use crate::units::Micros;
 use std::time::Duration;
@@ -149,10 +149,13 @@ impl Reading {
     /// completed it.
     fn stream(&mut self, received: &Received, dialect: &dyn Dialect, limits: SseLimits) {
         let (mut parser, mut decoder) = (SseParser::new(limits), dialect.decoder());
-        let (mut start, mut data, mut last) = (0, Vec::new(), None);
+        let (mut start, mut last, mut means) = (0, None, Vec::new());
         for &(end, at) in &received.reads {
-            let pushed = parser.push(&received.bytes[start..end], &mut data);
-            self.take(&mut data, at, &mut *decoder);
+            let bytes = &received.bytes[start..end];
+            let pushed = parser.each(bytes, &mut |name, data| {
+                decoder.event(name, data, &mut means);
+                self.take(&mut means, at);
+            });
             if let Err(too_large) = pushed {
                 self.too_large = Some(Fault {
                     outcome: Outcome::TooLarge,
@@ -162,20 +165,19 @@ impl Reading {
             }
             (start, last) = (end, Some(at));
         }
-        parser.finish(&mut data);
         if let Some(at) = last {
-            self.take(&mut data, at, &mut *decoder);
+            parser.last(&mut |name, data| {
+                decoder.event(name, data, &mut means);
+                self.take(&mut means, at);
+            });
         }
     }
 
-    fn take(&mut self, data: &mut Vec<SseEvent>, at: Instant, decoder: &mut dyn Decoder) {
-        let mut events = Vec::new();
-        for event in data.drain(..) {
-            self.events += 1;
-            self.first_event.get_or_insert(at);
-            decoder.event(&event.name, &event.data, &mut events);
-        }
-        for event in events {
+    /// Takes what an event meant that was there at `at`.
+    fn take(&mut self, means: &mut Vec<ChatEvent>, at: Instant) {
+        self.events += 1;
+        self.first_event.get_or_insert(at);
+        for event in means.drain(..) {
             if event.is_token() {
                 self.first_text.get_or_insert(at);
                 if !matches!(event, ChatEvent::Reasoning(_)) {

@@ -1,6 +1,7 @@
 //! What is kept of a response's headers, and what is hidden of a secret.
 
 use super::outgoing::Header;
+use super::redact;
 use reqwest::header::HeaderMap;
 
 /// Headers worth recording, by the beginning of their names: who served the
@@ -46,7 +47,7 @@ pub(super) fn recorded(headers: &HeaderMap, secrets: &[String]) -> Vec<(String, 
     kept.take(MOST)
         .filter_map(|(name, value)| {
             let value: String = value.to_str().ok()?.chars().take(LONGEST).collect();
-            Some((name.as_str().to_owned(), redact(value, secrets)))
+            Some((name.as_str().to_owned(), redact::text(value, secrets)))
         })
         .collect()
 }
@@ -67,17 +68,6 @@ pub(super) fn secrets(headers: &[Header]) -> Vec<String> {
         );
     }
     secrets
-}
-
-/// `text` without any of the secrets: servers repeat keys in their messages.
-pub(super) fn redact(text: String, secrets: &[String]) -> String {
-    secrets.iter().fold(text, |text, secret| {
-        if text.contains(secret.as_str()) {
-            text.replace(secret.as_str(), "[key]")
-        } else {
-            text
-        }
-    })
 }
 
 /// An address for a message: without user, password and query.
@@ -107,7 +97,7 @@ mod tests {
         ];
         let secrets = secrets(&headers);
         let said = "wrong key sk-123 (Bearer sk-123)".to_owned();
-        assert_eq!(redact(said, &secrets), "wrong key [key] ([key])");
+        assert_eq!(redact::text(said, &secrets), "wrong key [key] ([key])");
         assert_eq!(format!("{headers:?}"), "[authorization: …, x-id: sk]");
     }
 

@@ -9,6 +9,7 @@
 //! secret header's value is in no message, record or debug output; the class of
 //! a failure comes from the type of the error and never from its text.
 
+mod address;
 mod call;
 mod client;
 mod exchange;
@@ -16,6 +17,7 @@ mod fault;
 mod headers;
 mod outgoing;
 mod receive;
+mod redact;
 mod room;
 mod settings;
 mod stamped;

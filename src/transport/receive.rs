@@ -9,7 +9,8 @@ use crate::record::Outcome;
 use bytes::Bytes;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Body, Request, RequestBuilder, Response};
-use tokio::time::{Instant, timeout};
+use std::pin::pin;
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// What has arrived, and when. Kept by the caller, so that an exchange that is
 /// cancelled still has what came before.
@@ -71,22 +72,38 @@ impl Client {
         received: &mut Received,
         url: &str,
     ) -> Option<Fault> {
+        let (mut phase, mut limit) = (Phase::FirstByte, self.settings.first_byte);
+        let mut last = Instant::now();
+        // One timer for the whole answer: what comes only moves the time that it is held
+        // against once it has run out, since to set it anew for each read would cost more
+        // than the read.
+        let mut patience = pin!(sleep_until(last + limit));
         loop {
-            let (phase, limit) = if received.reads.is_empty() {
-                (Phase::FirstByte, self.settings.first_byte)
-            } else {
-                (Phase::Body, self.settings.idle)
+            let chunk = tokio::select! {
+                biased;
+                chunk = response.chunk() => chunk,
+                () = &mut patience => {
+                    if last + limit <= Instant::now() {
+                        return Some(fault::timeout(phase, limit));
+                    }
+                    patience.as_mut().reset(last + limit);
+                    continue;
+                }
             };
-            match timeout(limit, response.chunk()).await {
-                Err(_late) => return Some(fault::timeout(phase, limit)),
-                Ok(Err(error)) => return Some(self.broken(&error, phase, url)),
-                Ok(Ok(None)) => return None,
-                Ok(Ok(Some(chunk))) => {
-                    let at = Instant::now();
-                    if let Some(too_large) = self.take(&chunk, at, received) {
+            last = Instant::now();
+            match chunk {
+                Err(error) => return Some(self.broken(&error, phase, url)),
+                Ok(None) => return None,
+                Ok(Some(chunk)) => {
+                    if let Some(too_large) = self.take(&chunk, last, received) {
                         return Some(too_large);
                     }
                 }
+            }
+            if phase == Phase::FirstByte {
+                (phase, limit) = (Phase::Body, self.settings.idle);
+                // A shorter wait than the one before must not run out late.
+                patience.as_mut().reset(last + limit);
             }
         }
     }
@@ -126,10 +143,12 @@ impl Client {
         handover: &Handover,
     ) -> reqwest::Result<Request> {
         let body = Stamped::new(body, handover.clone());
-        let builder = self
-            .http
-            .post(&outgoing.url)
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let builder = match self.addresses.parts(&outgoing.url) {
+            Some(url) => self.http.post(url),
+            // Says by itself that it is none.
+            None => self.http.post(&outgoing.url),
+        };
+        let builder = builder.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         // What the dialect needs, unless the target has its own.
         let missing = outgoing.dialect.headers().iter().filter(|(name, _)| {
             let given = |header: &Header| header.name.eq_ignore_ascii_case(name);

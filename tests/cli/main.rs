@@ -7,6 +7,7 @@
 
 mod after;
 mod breakpoints;
+mod explain;
 mod faults;
 mod folder;
 mod gateways;

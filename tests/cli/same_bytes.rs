@@ -80,6 +80,75 @@ fn nonce_and_seed_repeat_a_run() {
     }
 }
 
+/// A chat in which the layouts look at the model: a tool, and outputs of tools.
+const MODELS: &str = "
+scenario: models
+system: {generate: {tokens: 100}}
+tools: '[{\"type\":\"function\",\"function\":{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}}]'
+steps:
+  - user: {text: One., tool_outputs: [{tool: clock, output: tick}]}
+  - model: anthropic.claude-5
+  - user: {text: Two., tool_outputs: [{tool: clock, output: tock}]}
+";
+
+/// Hashes of a request's texts without the nonce.
+fn texts(spans: &[Value]) -> Vec<&Value> {
+    let own = spans.iter().filter(|span| span["origin"] != "nonce");
+    own.map(|span| &span["sha256"]).collect()
+}
+
+#[test]
+fn what_is_run_is_what_was_rendered_for_the_model_in_use() {
+    let folder = Folder::new();
+    folder.write("models.yaml", MODELS);
+    for (dialect, wire, model, marked) in [
+        ("openai-chat", "compatible", "o3-mini", [false, false]),
+        ("bedrock", "bedrock", "amazon.nova-pro", [false, true]),
+        ("bedrock", "bedrock", "embedded", [true, true]),
+    ] {
+        let out = format!("{dialect}-{model}");
+        let chosen = ["--config", "copilot-4,turn-context,layered"];
+        let form = ["--dialect", dialect, "--wire", wire, "--model", model];
+        let both = [&["models.yaml"][..], &chosen, &form].concat();
+        let run = [&["run"], &both[..], &["--out", &out, "--no-report"]].concat();
+        folder.run(&run).ended_with(0, &[]);
+        let render = [&["render"], &both[..], &["--format", "jsonl"]].concat();
+        let rendered = folder.run(&render);
+        rendered.ended_with(0, &[]);
+        let lines = rendered.out.lines();
+        let rendered: Vec<Value> = lines
+            .map(|line| serde_json::from_str(line).expect("a line"))
+            .collect();
+        let records = folder.records(&out);
+        assert_eq!(records.len(), rendered.len());
+        for (record, rendered) in records.iter().zip(&rendered) {
+            let place = format!("{out} {} {}", record["configuration"], record["turn"]);
+            let messages = record["prompt"].as_array().expect("messages");
+            let spans = messages
+                .iter()
+                .flat_map(|m| m["spans"].as_array().expect("spans"));
+            let spans: Vec<Value> = spans.cloned().collect();
+            let own = rendered["spans"].as_array().expect("spans");
+            assert_eq!(texts(&spans), texts(own), "{place}");
+            if record["configuration"] == "turn-context" {
+                let turn = record["turn"].as_u64().expect("a turn");
+                let tools = !messages[0]["marks"].as_array().expect("marks").is_empty();
+                assert_eq!(tools, marked[usize::from(turn > 1)], "{place}");
+            }
+            if record["configuration"] == "copilot-4" && model == "o3-mini" {
+                // That family takes no system message.
+                let first = messages.iter().find(|message| message["role"] != "tools");
+                let role = if record["turn"] == 1 {
+                    "user"
+                } else {
+                    "system"
+                };
+                assert_eq!(first.expect("a message")["role"], role, "{place}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_run_draws_a_nonce_of_its_own() {
     let folder = Folder::with_small();

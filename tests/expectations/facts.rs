@@ -5,7 +5,7 @@ use prefixbench::chat::Family;
 use prefixbench::context::keeps::{Keeps, keeps};
 use prefixbench::context::{Configuration, STRATEGIES};
 use prefixbench::conversation::{
-    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Shipped,
+    Conversation, ConversationSetup, Next, Nonce, NoncePlace, Pending, Served, Shipped,
 };
 use prefixbench::provider::{self, RequestParams};
 use prefixbench::scenario::model::{Action, Replies, Scenario};
@@ -22,6 +22,7 @@ fn pending(scenario: &Arc<Scenario>, configuration: Configuration, family: Famil
         name: Arc::from("facts"),
         configuration,
         wire: family.wire(),
+        served: Served::Any(None),
         nonce: Nonce::default(),
         place: NoncePlace::Nowhere,
         resources: Arc::new(Shipped(Arc::clone(scenario))),
@@ -108,7 +109,17 @@ fn faults(configuration: &str, family: Family, dialect: &str) -> Vec<Fault> {
             assert_eq!((request.turn, request.request), (*turn, *number));
             let text = request_text(request, dialect);
             for (source, fact) in facts {
-                let held = fact.split(spy::OR).any(|form| text.contains(&plain(form)));
+                let mut forms = fact.split(spy::OR).map(plain);
+                let held = if source.starts_with(spy::GONE) {
+                    let gone = forms.next().unwrap_or_default();
+                    let told = |form: String| {
+                        let at = text.rfind(&form);
+                        at.is_some_and(|at| at + form.len() >= text.rfind(&gone).unwrap_or(0))
+                    };
+                    !text.contains(&gone) || forms.any(told)
+                } else {
+                    forms.any(|form| text.contains(&form))
+                };
                 if held == source.starts_with(spy::WITHHELD) {
                     found.push(Fault {
                         scenario: scenario.name.to_string(),
@@ -140,16 +151,17 @@ fn all() -> &'static BTreeMap<&'static str, Vec<Fault>> {
     })
 }
 
+/// A fact that a request lacks: not one that it holds too much.
+fn is_missing(fault: &Fault) -> bool {
+    let source = &fault.source;
+    !source.starts_with(spy::WITHHELD) && !source.starts_with(spy::GONE)
+}
+
 /// Configurations in which no fact is missing, by computation.
 pub(super) fn keepers() -> Vec<&'static str> {
-    let keeps_all = |found: &Vec<Fault>| {
-        found
-            .iter()
-            .all(|fault| fault.source.starts_with(spy::WITHHELD))
-    };
     all()
         .iter()
-        .filter(|(_, found)| keeps_all(found))
+        .filter(|(_, found)| !found.iter().any(is_missing))
         .map(|(name, _)| *name)
         .collect()
 }
@@ -160,10 +172,7 @@ fn the_column_of_the_list_says_which_configurations_keep_all_facts() {
     let mut wrong = Vec::new();
     for (name, found) in all() {
         let said = keeps(name).expect("a line in the table");
-        let missing: Vec<&Fault> = found
-            .iter()
-            .filter(|fault| !fault.source.starts_with(spy::WITHHELD))
-            .collect();
+        let missing: Vec<&Fault> = found.iter().filter(|fault| is_missing(fault)).collect();
         if (said == Keeps::All) != missing.is_empty() {
             let first = missing.iter().take(6);
             wrong.push(format!(
@@ -205,6 +214,21 @@ fn memory_that_is_off_is_in_no_request_of_those_that_promise_it() {
             .any(|fault| fault.source.starts_with(spy::WITHHELD)),
         "what is pasted into messages stays there: the test can see a leak"
     );
+}
+
+#[test]
+fn what_was_switched_off_or_removed_is_gone_or_said_to_be() {
+    let still = |found: &[Fault]| {
+        let mut gone = found
+            .iter()
+            .filter(|fault| fault.source.starts_with(spy::GONE));
+        gone.next().map(|fault| format!("{fault:?}"))
+    };
+    for (name, found) in all().iter().filter(|(name, _)| **name != "inline") {
+        assert_eq!(still(found), None, "{name}");
+    }
+    // It says of nothing that it is off: the newest message just has no more of it.
+    assert!(still(&all()["inline"]).is_some(), "the test can see it");
 }
 
 #[test]

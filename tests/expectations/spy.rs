@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 /// Beginning of the origins of what must not be in a request.
 pub(super) const WITHHELD: &str = "withheld/";
 
+/// Beginning of the origins of what was on at an earlier message and is off: its text,
+/// and the ways of saying that it is.
+pub(super) const GONE: &str = "gone/";
+
 /// Stands between forms of a fact of which one is enough.
 pub(super) const OR: char = '\u{1}';
 
@@ -18,6 +22,7 @@ pub(super) static SPY: StrategyKind = StrategyKind {
     about: "hands out the facts of a conversation",
     options: &[],
     compacts: false,
+    tells: None,
     start: |_| Ok(Box::new(Spy)),
 };
 
@@ -42,6 +47,9 @@ impl Strategy for Spy {
             Purpose::Send | Purpose::Regenerate | Purpose::Resume => {
                 sources(&mut facts, chain);
                 said(&mut facts, chain);
+                if *chain.purpose == Purpose::Send {
+                    gone(&mut facts, chain);
+                }
             }
             Purpose::Subagent(helper) => {
                 facts.add("user", &helper.task);
@@ -83,6 +91,63 @@ fn sources(facts: &mut Facts, chain: &Chain<'_>) {
     if !newest.sample.memory.on && !chain.live.memory.on {
         for entry in &newest.sample.memory.entries {
             facts.add(&format!("{WITHHELD}memory"), &entry.value);
+        }
+    }
+}
+
+/// What an earlier message of the chain was sent with and the newest one is not, unless
+/// the same is said in the conversation itself.
+fn gone(facts: &mut Facts, chain: &Chain<'_>) {
+    let Some(newest) = chain.newest() else {
+        return;
+    };
+    let texts: Vec<&str> = facts.0.iter().map(|(_, text)| text.as_str()).collect();
+    let said = texts.join("\n");
+    let now = &newest.sample;
+    let mut found = BTreeMap::new();
+    for turn in chain.users().filter(|turn| turn.id != newest.id) {
+        let before = &turn.sample;
+        let sources = [
+            ("project", "project", &before.project, &now.project),
+            ("artifacts", "artifacts", &before.artifacts, &now.artifacts),
+            (
+                "memory_guard",
+                "memory_guard",
+                &before.memory_guard,
+                &now.memory_guard,
+            ),
+            (
+                "tool_context.web_search",
+                "web_search",
+                &before.web_search,
+                &now.web_search,
+            ),
+        ];
+        for (key, name, before, now) in sources {
+            if let (Some(text), None) = (before, now) {
+                let ways = format!("[{key}] off{OR}<ctx {name} off/>");
+                found.insert(text.to_string(), (key.to_owned(), ways));
+            }
+        }
+        for (key, text) in &before.other {
+            if now.other.iter().all(|(other, _)| other != key) {
+                let ways = format!("[{key}] off{OR}<ctx {key} off/>");
+                found.insert(text.to_string(), (key.to_string(), ways));
+            }
+        }
+        if now.memory.on && before.memory.on {
+            for entry in &before.memory.entries {
+                let (key, value) = (&entry.key, &entry.value);
+                if now.memory.entries.iter().all(|other| other.key != *key) {
+                    let ways = format!("removed: {value}{OR}removed {key}{OR}- {key}");
+                    found.insert(value.to_string(), ("memory".to_owned(), ways));
+                }
+            }
+        }
+    }
+    for (text, (key, ways)) in found {
+        if !text.trim().is_empty() && !said.contains(&text) {
+            facts.add(&format!("{GONE}{key}"), &format!("{text}{OR}{ways}"));
         }
     }
 }

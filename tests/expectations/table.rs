@@ -183,6 +183,22 @@ const ROWS: &[Row] = &[
         "tools",
         "tools changed",
     ),
+    (
+        13,
+        "l03-first-layer",
+        "layered",
+        7,
+        "model",
+        "model other-model",
+    ),
+    (
+        13,
+        "l03-first-layer",
+        "copilot-4",
+        7,
+        "model",
+        "model other-model",
+    ),
     // A long note is a preview in the library.
     (14, "l01-promotion", "copilot-4", 4, "L2", "library grew"),
 ];
@@ -214,6 +230,36 @@ fn every_row_of_the_table_of_breaks_is_reproduced() {
         rows.into_iter().collect::<Vec<_>>(),
         (1..=14).collect::<Vec<_>>()
     );
+}
+
+#[test]
+fn another_model_loses_all_of_the_prompt_before() {
+    for configuration in ["dev", "turn-context", "layered", "append-only"] {
+        let requests = requests("l03-first-layer", configuration);
+        let of = |turn: u32| {
+            requests
+                .iter()
+                .find(|one| one.turn == turn)
+                .expect("a turn")
+        };
+        let (before, other) = (of(6), of(7));
+        let explained = super::program(&[
+            "explain",
+            "scenarios/l03-first-layer.yaml",
+            "--config",
+            configuration,
+        ]);
+        let line = explained
+            .lines()
+            .find(|line| line.contains("BREAK in model"));
+        let line = line.expect("the break").replace(',', "");
+        let lost = format!(
+            "because of model other-model: {} tokens lost",
+            before.total_tokens
+        );
+        assert!(line.contains(&lost), "{configuration}: {line}");
+        assert_eq!((other.eligible_tokens, other.bound_tokens), (0, 0));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Two prompts once more, without what broke them apart.
 
-use super::Size;
+use super::{Finding, Size};
 use crate::analysis::breaks::{Breaks, Place, spoken};
 use crate::analysis::render::Renderer;
 use crate::chat::Origin;
@@ -36,13 +36,14 @@ pub struct Kept {
     pub size: Size,
 }
 
-/// What `newer` would have kept of `earlier`, had the sources that parted them
-/// stood behind all else.
-///
-/// `None` where no source can be moved, where hardly anything behind it repeats,
-/// and where a text was not kept.
-pub fn kept(earlier: &RequestRecord, newer: &RequestRecord, prompts: Prompts<'_>) -> Option<Kept> {
-    let start = common(earlier, newer, prompts)?;
+/// What `newer` would have kept of `earlier` beyond `start`, had the sources that
+/// parted them stood behind all else. `None` where a text was not kept.
+pub(super) fn moved_on(
+    earlier: &RequestRecord,
+    newer: &RequestRecord,
+    prompts: Prompts<'_>,
+    start: Size,
+) -> Option<Finding> {
     let (mut before, mut now) = (earlier.clone(), newer.clone());
     let (mut moved, mut best, mut next) = (Vec::new(), None, None);
     for _ in 0..MOST {
@@ -64,19 +65,24 @@ pub fn kept(earlier: &RequestRecord, newer: &RequestRecord, prompts: Prompts<'_>
             best = Some((moved.len(), gained));
         }
     }
-    let (sources, gained) = best?;
+    let Some((sources, gained)) = best else {
+        return Some(Finding::Fixed);
+    };
     moved.truncate(sources);
     without_parts(&mut moved);
     let (size, worth) = match start {
         Size::Tokens(_) => (Size::Tokens(Tokens(gained)), WORTH),
         Size::Bytes(_) => (Size::Bytes(gained), WORTH * 4),
     };
+    if gained < worth {
+        return Some(Finding::Little);
+    }
     let before = next.filter(|next| !moved.contains(next));
-    (gained >= worth).then_some(Kept {
+    Some(Finding::Kept(Kept {
         moved,
         before,
         size,
-    })
+    }))
 }
 
 /// Drops what is a part of a source that is there too: `L2/a.md` beside `L2`.
@@ -179,7 +185,7 @@ fn run(
     Some((origin.clone(), start..end))
 }
 
-fn is_nonce(span: &RecordedSpan) -> bool {
+pub(super) fn is_nonce(span: &RecordedSpan) -> bool {
     span.origin.as_str() == Origin::NONCE
 }
 
@@ -197,7 +203,7 @@ fn cut(record: &RequestRecord, message: usize, spans: &Range<usize>) -> RequestR
 }
 
 /// What two prompts have in common, from their starts.
-fn common(a: &RequestRecord, b: &RequestRecord, prompts: Prompts<'_>) -> Option<Size> {
+pub(super) fn common(a: &RequestRecord, b: &RequestRecord, prompts: Prompts<'_>) -> Option<Size> {
     let equal = |count: usize| count as u64;
     if prompts.encoder.is_some() {
         let renderer = Renderer::new(prompts.spans, prompts.encoder, prompts.dialect);
@@ -211,7 +217,7 @@ fn common(a: &RequestRecord, b: &RequestRecord, prompts: Prompts<'_>) -> Option<
 }
 
 /// The texts of a prompt in order, each message begun by who speaks.
-fn bytes(record: &RequestRecord, spans: &SpanStore) -> Option<Vec<u8>> {
+pub(super) fn bytes(record: &RequestRecord, spans: &SpanStore) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for message in &record.prompt {
         bytes.extend_from_slice(message.role.as_str().as_bytes());

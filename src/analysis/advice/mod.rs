@@ -8,13 +8,17 @@
 //! something counts as the target does and in bytes else; what a person or the
 //! model said is never advised to be moved; no time is given without a fit.
 
+mod advised;
 mod counterfactual;
 mod latency;
+mod look;
 #[cfg(test)]
 mod tests;
 
-pub use counterfactual::{Kept, Prompts, kept};
+pub use advised::{Advised, advised};
+pub use counterfactual::{Kept, Prompts};
 pub use latency::{Slope, slope};
+pub use look::{Finding, look, look_into};
 
 use super::breaks::{source, spoken};
 use crate::chat::Origin;
@@ -55,60 +59,77 @@ impl fmt::Display for Size {
     }
 }
 
-/// What to change, in a sentence. `kept` is what [`kept()`] found.
+/// What to change, in a sentence or two. `found` is what [`look`] made of it.
 ///
-/// Never empty: where nothing can be moved, it says why.
-pub fn sentence(broke: &Break, kept: Option<&Kept>) -> String {
-    match kept {
-        Some(kept) => {
-            let one = kept.moved.len() == 1;
-            let (stand, it) = if one {
-                ("stands", "it")
-            } else {
-                ("stand", "they")
+/// Never empty: where nothing can be moved, or that is not known, it says why.
+pub fn sentence(broke: &Break, found: &Finding) -> String {
+    let unknown = match found {
+        Finding::Kept(kept) => return movable(kept),
+        Finding::Little => {
+            let otherwise = || {
+                format!(
+                    "Moving `{}` behind what follows would keep hardly more than is kept now.",
+                    source(broke.origin.as_str())
+                )
             };
-            let front = match &kept.before {
-                Some(before) => format!("`{before}` and what follows, {}", kept.size),
-                None => kept.size.to_string(),
-            };
-            format!(
-                "{} {stand} in front of {front} that did not change; moved behind, {it} would have kept \
-                 these.",
-                listed(&kept.moved)
-            )
+            return in_general(&broke.origin, &broke.cause).map_or_else(otherwise, str::to_owned);
         }
-        None => unmovable(&broke.origin, &broke.cause),
+        Finding::Fixed => {
+            let said = in_general(&broke.origin, &broke.cause);
+            return said
+                .unwrap_or("Nothing stands here that a layout could move.")
+                .to_owned();
+        }
+        Finding::Textless => {
+            "What a move would keep is not known: the run keeps no texts of it (`--no-text`)."
+        }
+        Finding::Alone => {
+            "What a move would keep is not known: the request that it parts from is not at hand."
+        }
+    };
+    match in_general(&broke.origin, &broke.cause) {
+        Some(said) => format!("{said} {unknown}"),
+        None => unknown.to_owned(),
     }
 }
 
-/// Why nothing is to be moved, and what else there is to do.
-fn unmovable(origin: &Origin, cause: &str) -> String {
-    let begins = |word: &str| cause.starts_with(word);
-    let name = source(origin.as_str());
-    let said = if name == Origin::TOOLS {
+fn movable(kept: &Kept) -> String {
+    let one = kept.moved.len() == 1;
+    let (stand, it) = if one {
+        ("stands", "it")
+    } else {
+        ("stand", "they")
+    };
+    let front = match &kept.before {
+        Some(before) => format!("`{before}` and what follows, {}", kept.size),
+        None => kept.size.to_string(),
+    };
+    format!(
+        "{} {stand} in front of {front} that did not change; moved behind, {it} would have kept \
+         these.",
+        listed(&kept.moved)
+    )
+}
+
+/// What is true of every break of that kind, whatever its prompts say.
+fn in_general(origin: &Origin, cause: &str) -> Option<&'static str> {
+    let begins = |words: &[&str]| words.iter().any(|word| cause.starts_with(word));
+    let said = if source(origin.as_str()) == Origin::TOOLS {
         "Tool definitions stand in front of everything: keep the list the same for a whole conversation."
-    } else if begins("compact") {
+    } else if begins(&["compact"]) {
         "A compaction rewrites the history; fewer, larger ones break the prefix less often."
-    } else if begins("first request") {
+    } else if begins(&["first request"]) {
         "Two conversations part here; what they share has to stand in front of what is theirs alone."
-    } else if ["edit", "regenerate", "branch"]
-        .iter()
-        .any(|word| begins(word))
-    {
+    } else if begins(&["edit", "regenerate", "branch"]) {
         "The conversation itself went back to an earlier turn; no layout keeps what was said behind it."
-    } else if ["configuration", "system", "model"]
-        .iter()
-        .any(|word| begins(word))
-    {
+    } else if begins(&["configuration", "system", "model"]) {
         "The prompt was replaced in mid-chat; nothing behind the place repeats."
     } else if spoken(origin.as_str()) {
         "History that was sent before is rewritten here; send it again as it was."
     } else {
-        return format!(
-            "Moving `{name}` behind what follows would keep hardly more than is kept now."
-        );
+        return None;
     };
-    said.to_owned()
+    Some(said)
 }
 
 /// "`memory`", "`date` and `memory`".
@@ -143,7 +164,7 @@ impl Change {
             "Move {} behind what did not change: keeps {} in {} {breaks}{each}.",
             listed(&self.moved),
             self.kept,
-            self.breaks
+            grouped(self.breaks)
         )
     }
 }
@@ -153,23 +174,30 @@ impl Size {
         grouped((self.number() + parts / 2) / parts.max(1))
     }
 
-    fn plus(self, other: Self) -> Self {
+    /// The sum of two lengths in the same unit; `None` in different ones.
+    fn plus(self, other: Self) -> Option<Self> {
         match (self, other) {
-            (Self::Tokens(a), Self::Tokens(b)) => Self::Tokens(a + b),
-            (a, b) => Self::Bytes(a.number() + b.number()),
+            (Self::Tokens(a), Self::Tokens(b)) => Some(Self::Tokens(a + b)),
+            (Self::Bytes(a), Self::Bytes(b)) => Some(Self::Bytes(a + b)),
+            _ => None,
         }
     }
 }
 
-/// The changes that follow from many breaks, the one that keeps most first.
+/// The changes that follow from many breaks, the one that keeps most first. What was
+/// counted in tokens and what was counted in bytes are two.
 pub fn changes<K: Borrow<Kept>>(breaks: impl IntoIterator<Item = K>) -> Vec<Change> {
     let mut found: Vec<Change> = Vec::new();
     for kept in breaks {
         let kept = kept.borrow();
-        match found.iter_mut().find(|change| change.moved == kept.moved) {
-            Some(change) => {
+        let known = found.iter_mut().find_map(|change| {
+            let sum = change.kept.plus(kept.size)?;
+            (change.moved == kept.moved).then_some((change, sum))
+        });
+        match known {
+            Some((change, sum)) => {
                 change.breaks += 1;
-                change.kept = change.kept.plus(kept.size);
+                change.kept = sum;
             }
             None => found.push(Change {
                 moved: kept.moved.clone(),
@@ -178,6 +206,7 @@ pub fn changes<K: Borrow<Kept>>(breaks: impl IntoIterator<Item = K>) -> Vec<Chan
             }),
         }
     }
-    found.sort_by_key(|change| Reverse(change.kept.number()));
+    // Tokens in front of bytes: the larger variant.
+    found.sort_by_key(|change| Reverse(change.kept));
     found
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::analysis::testing::{Said, record, store};
 use crate::chat::Role;
+use crate::record::SpanStore;
 use crate::tokens::embedded;
 use std::sync::Arc;
 
@@ -20,6 +21,10 @@ fn said(
 }
 
 fn found(earlier: &[Said], newer: &[Said], tokens: bool) -> Option<Kept> {
+    looked(earlier, newer, tokens).kept().cloned()
+}
+
+fn looked(earlier: &[Said], newer: &[Said], tokens: bool) -> Finding {
     let spans = store(&[earlier.to_vec(), newer.to_vec()]);
     let encoder = embedded();
     let prompts = Prompts {
@@ -27,7 +32,7 @@ fn found(earlier: &[Said], newer: &[Said], tokens: bool) -> Option<Kept> {
         encoder: tokens.then_some(&encoder),
         dialect: "openai-chat",
     };
-    kept(&record(earlier), &record(newer), prompts)
+    look(Some(&record(earlier)), &record(newer), prompts)
 }
 
 fn broke(origin: &str, cause: &str) -> Break {
@@ -63,7 +68,10 @@ fn a_source_in_front_of_what_did_not_change_is_advised_to_stand_behind_it() {
         "{size} of {counted}"
     );
     assert_eq!(
-        sentence(&broke("memory", "memory changed"), Some(&kept)),
+        sentence(
+            &broke("memory", "memory changed"),
+            &Finding::Kept(kept.clone())
+        ),
         format!(
             "`memory` stands in front of `system` and what follows, {size} tokens that did not change; \
              moved behind, it would have kept these."
@@ -109,7 +117,7 @@ fn several_sources_in_a_row_are_moved_together() {
     );
     let kept = kept.expect("worth it");
     assert_eq!(kept.moved, [Origin::from("date"), Origin::from("memory")]);
-    let said = sentence(&broke("date", "wait"), Some(&kept));
+    let said = sentence(&broke("date", "wait"), &Finding::Kept(kept));
     assert!(
         said.starts_with("`date` and `memory` stand in front of"),
         "{said}"
@@ -124,22 +132,71 @@ fn what_was_said_is_never_moved_and_little_is_not_worth_it() {
             &[(Role::User, "user", text), (Role::Assistant, "reply", LONG)],
         )
     };
-    assert_eq!(found(&asked("One?"), &asked("Two?"), true), None);
+    assert_eq!(looked(&asked("One?"), &asked("Two?"), true), Finding::Fixed);
     let last = |memory| said(&[("system", LONG), ("memory", memory)], &[]);
-    assert_eq!(found(&last("Formal."), &last("Brief."), true), None);
+    let (formal, brief) = (last("Formal."), last("Brief."));
+    assert_eq!(looked(&formal, &brief, true), Finding::Little);
+    assert_eq!(looked(&formal, &formal, true), Finding::Fixed, "no break");
+}
+
+#[test]
+fn what_cannot_be_looked_into_is_not_said_to_be_worth_nothing() {
+    let prompt = |memory| said(&[("memory", memory), ("system", LONG)], &[ASKED]);
+    let (earlier, newer) = (prompt("Formal."), prompt("Brief."));
+    let spans = store(&[earlier.clone(), newer.clone()]);
+    let (earlier, newer) = (record(&earlier), record(&newer));
+    let none = SpanStore::default();
+    let encoder = embedded();
+    for encoder in [None, Some(&encoder)] {
+        let with = |spans| Prompts {
+            spans,
+            encoder,
+            dialect: "openai-chat",
+        };
+        let textless = look(Some(&earlier), &newer, with(&none));
+        assert_eq!(textless, Finding::Textless);
+        assert_eq!(look(None, &newer, with(&none)), Finding::Textless);
+        assert_eq!(look(None, &newer, with(&spans)), Finding::Alone);
+        let kept = look(Some(&earlier), &newer, with(&spans));
+        assert!(kept.kept().is_some(), "{kept:?}");
+    }
+    let memory = broke("memory", "memory changed");
     assert_eq!(
-        found(&last("Formal."), &last("Formal."), true),
-        None,
-        "no break"
+        sentence(&memory, &Finding::Textless),
+        "What a move would keep is not known: the run keeps no texts of it (`--no-text`)."
     );
-    let blank = record(&last("Formal."));
-    let spans = crate::record::SpanStore::default();
+    assert_eq!(
+        sentence(&memory, &Finding::Alone),
+        "What a move would keep is not known: the request that it parts from is not at hand."
+    );
+    let compacted = sentence(&broke("summary", "compact"), &Finding::Textless);
+    assert!(
+        compacted.starts_with("A compaction") && compacted.contains("not known"),
+        "{compacted}"
+    );
+}
+
+#[test]
+fn many_breaks_are_looked_into_as_each_alone_is() {
+    let prompt = |memory| said(&[("memory", memory), ("system", LONG)], &[ASKED]);
+    let all = [prompt("Formal."), prompt("Brief."), prompt("Formal.")];
+    let spans = store(&all);
     let prompts = Prompts {
         spans: &spans,
         encoder: None,
         dialect: "",
     };
-    assert_eq!(kept(&blank, &blank, prompts), None, "no texts");
+    let [first, second, again] = all.each_ref().map(|said| record(said));
+    let pairs = [
+        (Some(&first), &second),
+        (None, &second),
+        (Some(&second), &first),
+        (Some(&again), &second),
+    ];
+    let found = look_into(&pairs, prompts);
+    let each = pairs.map(|(earlier, newer)| look(earlier, newer, prompts));
+    assert_eq!(found, each);
+    assert_eq!(found[0], found[3], "the same pair");
 }
 
 #[test]
@@ -157,9 +214,11 @@ fn where_nothing_is_to_be_moved_it_says_why() {
         ("L5/user", "history", "rewritten"),
     ];
     for (origin, cause, expected) in cases {
-        let said = sentence(&broke(origin, cause), None);
+        let said = sentence(&broke(origin, cause), &Finding::Little);
         assert!(said.contains(expected), "{origin}, {cause}: {said}");
     }
+    let said = sentence(&broke("end", "elsewhere"), &Finding::Fixed);
+    assert_eq!(said, "Nothing stands here that a layout could move.");
 }
 
 #[test]
@@ -175,6 +234,20 @@ fn breaks_of_one_source_are_one_change() {
         kept("memory", 3_200),
     ];
     let said: Vec<String> = changes(&all).iter().map(Change::sentence).collect();
+    let in_bytes = Kept {
+        size: Size::Bytes(9_000),
+        ..kept("memory", 0)
+    };
+    let both = changes(all.iter().chain([&in_bytes]));
+    assert_eq!(
+        both.iter().map(|change| change.kept).collect::<Vec<_>>(),
+        [
+            Size::Tokens(Tokens(6_200)),
+            Size::Tokens(Tokens(50)),
+            Size::Bytes(9_000)
+        ],
+        "bytes are not added to tokens"
+    );
     assert_eq!(
         said,
         [
@@ -182,4 +255,47 @@ fn breaks_of_one_source_are_one_change() {
             "Move `date` behind what did not change: keeps 50 tokens in 1 break.",
         ]
     );
+}
+
+#[test]
+fn what_follows_for_a_configuration_says_how_much_is_not_known() {
+    let kept = Finding::Kept(Kept {
+        moved: vec![Origin::from("memory")],
+        before: None,
+        size: Size::Tokens(Tokens(3_000)),
+    });
+    let (dev, known, other) = (Arc::from("dev"), Arc::from("known"), Arc::from("other"));
+    let advised = advised([
+        (&dev, &kept),
+        (&known, &Finding::Little),
+        (&dev, &Finding::Textless),
+        (&dev, &Finding::Fixed),
+        (&other, &Finding::Alone),
+        (&other, &Finding::Alone),
+    ]);
+    let said: Vec<_> = advised
+        .iter()
+        .map(|one| (&*one.configuration, one.sentences()))
+        .collect();
+    let expected = [
+        (
+            "dev",
+            vec![
+                "Move `memory` behind what did not change: keeps 3,000 tokens in 1 break."
+                    .to_owned(),
+                "Of 1 break it is not known what a move would keep: the run keeps no texts of the \
+                 prompts (`--no-text`)."
+                    .to_owned(),
+            ],
+        ),
+        (
+            "other",
+            vec![
+                "Of 2 breaks it is not known what a move would keep: the request that the prefix \
+                 parts from is not at hand."
+                    .to_owned(),
+            ],
+        ),
+    ];
+    assert_eq!(said, expected);
 }

@@ -12,6 +12,7 @@
 //!
 //! Source: provider caching, section 8.6.
 
+use super::clocks::life_ms;
 use super::{Realm, realm};
 use crate::cache::Model;
 use crate::chat::{Digest, UsageOrigin};
@@ -28,6 +29,9 @@ struct Sent {
     /// When it was used last, in the scenario's time.
     used_ms: i64,
     done: Micros,
+    /// For how many milliseconds from then on its end lives, and the longest of all that
+    /// it left; `None`: nothing ends.
+    lives_ms: Option<(u64, u64)>,
     /// Whether its last block was marked.
     marked: bool,
 }
@@ -68,6 +72,7 @@ impl Closed {
             total: record.usage.total.filter(|_| believed),
             used_ms: record.scenario_ms,
             done: record.stamps.done_us.or(record.stamps.sent_us)?,
+            lives_ms: known.lifetime_ms.map(|usual| lives_ms(record, usual)),
             marked,
         };
         self.0.insert((realm, whole), sent);
@@ -92,14 +97,18 @@ impl Closed {
         let sent = self.0.get_mut(&key)?;
         let waited = record.scenario_ms.saturating_sub(sent.used_ms);
         let waited = u64::try_from(waited).unwrap_or(0);
-        if known.lifetime_ms.is_some_and(|lifetime| waited > lifetime) {
-            return Some(Tokens(0));
+        if let Some((end, longest)) = sent.lives_ms
+            && waited > end
+        {
+            // What lives longer stands somewhere in front of the end.
+            return (waited > longest).then_some(Tokens(0));
         }
         if known.broke || sent.done > record.stamps.sent_us? {
             return None;
         }
         let bound = readable(model, sent, &record.prompt, at)?;
         sent.used_ms = record.scenario_ms;
+        sent.lives_ms = known.lifetime_ms.map(|usual| lives_ms(record, usual));
         Some(bound)
     }
 }
@@ -133,6 +142,20 @@ fn readable(model: &Model, sent: &Sent, prompt: &[RecordedMessage], at: usize) -
         }
         _ => None,
     }
+}
+
+/// For how many milliseconds the end of a request's prompt lives in the cache, and the
+/// longest of all that it leaves there.
+fn lives_ms(record: &RequestRecord, usual: u64) -> (u64, u64) {
+    let longest = life_ms(record, usual);
+    let last = record.prompt.last();
+    let is_long = last.is_some_and(|last| last.long_marks.last() == Some(&last.spans.len()));
+    let end = if is_long || record.cache.lifetime_ms.is_some() {
+        longest
+    } else {
+        usual
+    };
+    (end, longest)
 }
 
 /// Whether a marker stands within `lookback` blocks behind the end of message

@@ -50,6 +50,7 @@ fn play(model: &str, lifetime_ms: Option<u64>, records: &[RequestRecord]) -> Vec
         target: &target,
         records,
         spans: &store(&chat(5).1),
+        started_ms: None,
         encoder: None,
     })
     .unwrap()
@@ -148,6 +149,7 @@ fn where_it_does_not_apply_there_is_no_bound() {
             records[2].events = vec![EventLabel {
                 label: "idle 6m".into(),
                 line: 1,
+                rewrites: None,
             }];
         }),
         [Some(0), Some(1_500), Some(0)],
@@ -164,4 +166,30 @@ fn an_entry_out_of_the_look_back_is_not_claimed() {
         let model = format!("breakpoints,lookback={lookback}");
         assert_eq!(shown(&play(&model, None, &records))[1], expected, "{model}");
     }
+}
+
+#[test]
+fn an_entry_lives_for_as_long_as_its_marker_asked() {
+    let of = |long_tail: bool, long_system: bool, waited: i64| {
+        let (mut records, _) = chat(2);
+        mark_tails(&mut records);
+        for record in &mut records {
+            let last = record.prompt.last_mut().unwrap();
+            last.long_marks = Vec::from_iter(long_tail.then_some(last.spans.len()));
+            let system = &mut record.prompt[0];
+            system.marks = Some(vec![1]);
+            system.long_marks = Vec::from_iter(long_system.then_some(1));
+        }
+        records[1].scenario_ms = records[0].scenario_ms + waited * 60_000;
+        shown(&play("breakpoints", Some(300_000), &records))[1]
+    };
+    assert_eq!(of(false, false, 4), Some(1_500));
+    assert_eq!(of(false, false, 20), Some(0));
+    assert_eq!(of(true, true, 20), Some(1_500));
+    assert_eq!(of(true, true, 70), Some(0));
+    assert_eq!(
+        of(false, true, 20),
+        None,
+        "an unknown part of it is still there"
+    );
 }

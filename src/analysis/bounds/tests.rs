@@ -1,7 +1,7 @@
 //! Tests of bounds over small conversations: a token is a character.
 
 use super::*;
-use crate::analysis::testing::{Said, record, store};
+use crate::analysis::testing::{self, Said, record, store};
 use crate::chat::Role::{Assistant, System, User};
 use crate::chat::{Text, UsageOrigin};
 use crate::record::{EventLabel, IDLE_CUT};
@@ -72,9 +72,43 @@ fn play(target: &TargetFacts, records: &[RequestRecord], spans: &SpanStore) -> V
         target,
         records,
         spans,
+        started_ms: None,
         encoder: Some(&encoder),
     })
     .expect("a known model")
+}
+
+#[test]
+fn what_a_request_cost_is_by_the_hour_at_which_it_was_sent() {
+    let spans = store(&[]);
+
+    let mut records = [testing::blank("dev", 1), testing::blank("dev", 2)];
+    let mut target = target("blocks:4");
+    let catalogue = crate::analysis::prices::Catalogue::shipped();
+    target.price = catalogue.find("deepseek-flash", "2026-11-30").cloned();
+    for (record, sent) in records.iter_mut().zip([0, 3 * 3_600_000_000]) {
+        record.usage.total = Some(Tokens(1_000_000));
+        record.usage.read = Some(Tokens(0));
+        record.usage.output = Some(Tokens(0));
+        record.stamps.sent_us = Some(Micros(sent));
+    }
+    let costs = |started_ms| {
+        let found = bounds(&Inputs {
+            target: &target,
+            records: &records,
+            spans: &spans,
+            started_ms,
+            encoder: None,
+        });
+        let found = found.expect("a known model").into_iter();
+        found
+            .map(|bound| bound.cost.map(crate::units::Money::decimal))
+            .collect::<Vec<_>>()
+    };
+    let dollars = |amounts: [&str; 2]| amounts.map(|amount| Some(amount.to_owned())).to_vec();
+    // 01:00 UTC of a Monday, in the peak; three hours later it is over.
+    assert_eq!(costs(Some(1_796_000_400_000)), dollars(["0.3", "0.15"]));
+    assert_eq!(costs(None), dollars(["0.15", "0.15"]));
 }
 
 fn pair(bound: &BoundRecord) -> (Option<u64>, Option<u64>) {
@@ -170,6 +204,7 @@ fn a_break_says_what_was_lost_behind_it() {
     records[1].events = vec![EventLabel {
         label: Arc::from("agent changed"),
         line: 3,
+        rewrites: None,
     }];
     let found = play(&target("blocks:1"), &records, &store(&said));
     let broke = found[1].broke.as_ref().expect("differs");
@@ -283,6 +318,7 @@ fn a_text_that_was_not_kept_leaves_the_bound_open() {
         target: &target("blocks:4"),
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder: None,
     })
     .expect("a known model");
@@ -347,6 +383,7 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
     records[1].events = vec![EventLabel {
         label: Arc::from("idle 6m"),
         line: 9,
+        rewrites: None,
     }];
     let found = play(&target, &records, &spans);
     assert_eq!(
@@ -375,6 +412,55 @@ fn a_wait_beyond_the_lifetime_is_shown_apart() {
     records[1].scenario_ms = records[0].scenario_ms + 299_000;
     let found = play(&target, &records, &spans);
     assert_eq!(pair(&found[1]).1, Some(12));
+}
+
+#[test]
+fn a_wait_within_what_markers_asked_for_is_not_beyond_the_lifetime() {
+    let said = conversation();
+    let target = TargetFacts {
+        lifetime_ms: Some(300_000),
+        ..target("breakpoints,min=1")
+    };
+    let after = |minutes: i64, long: bool| {
+        let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+        records[1].scenario_ms = records[0].scenario_ms + minutes * 60_000;
+        for message in records.iter_mut().flat_map(|record| &mut record.prompt) {
+            message.marks = Some(vec![message.spans.len()]);
+            message.long_marks = Vec::from_iter(long.then_some(message.spans.len()));
+        }
+        let found = play(&target, &records, &store(&said));
+        (pair(&found[1]).1, found[1].flags.join(" "))
+    };
+    let beyond = || (Some(0), "beyond_lifetime".to_owned());
+    assert_eq!(after(4, false), (Some(12), String::new()));
+    assert_eq!(after(20, false), beyond());
+    assert_eq!(after(20, true), (Some(12), String::new()));
+    assert_eq!(after(70, true), beyond());
+}
+
+#[test]
+fn in_explicit_mode_only_marked_places_are_read_for_as_long_as_was_asked() {
+    let said = conversation();
+    let target = TargetFacts {
+        lifetime_ms: Some(300_000),
+        ..target("message-ends,min=1")
+    };
+    let after = |minutes: i64, marked: bool| {
+        let mut records = [sent(&said[0], 1), sent(&said[1], 2)];
+        records[1].scenario_ms = records[0].scenario_ms + minutes * 60_000;
+        for record in &mut records {
+            record.cache.explicit = true;
+            record.cache.lifetime_ms = Some(1_800_000);
+            for message in &mut record.prompt {
+                message.marks = Some(Vec::new());
+            }
+            record.prompt[0].marks = Some(Vec::from_iter(marked.then_some(1)));
+        }
+        pair(&play(&target, &records, &store(&said))[1]).1
+    };
+    assert_eq!(after(4, false), Some(0), "nothing is an entry");
+    assert_eq!(after(20, true), Some(7), "the system message");
+    assert_eq!(after(31, true), Some(0));
 }
 
 #[test]
@@ -421,6 +507,7 @@ fn an_unknown_cache_model_is_an_error_and_none_gives_breaks_only() {
             target,
             records: &records,
             spans: &spans,
+            started_ms: None,
             encoder: None,
         })
     };
@@ -469,6 +556,7 @@ fn the_embedded_tokenizer_and_the_embedded_cache_agree_over_a_whole_chat() {
         target: &target("blocks:1"),
         records: &records,
         spans: &spans,
+        started_ms: None,
         encoder: Some(&encoder),
     })
     .expect("a known model");
@@ -515,6 +603,7 @@ fn a_fresh_unit_that_begins_warm_is_contaminated_also_where_nothing_counts_token
             target: &target("steps:128,min=1024"),
             records: &[record],
             spans: &store(&[]),
+            started_ms: None,
             encoder: None,
         });
         found.expect("a known model")[0]

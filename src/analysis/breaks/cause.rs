@@ -1,7 +1,10 @@
 //! Which step broke a prefix.
 
 use crate::chat::Origin;
+use crate::record::EventLabel;
+use crate::scenario::duration;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Steps that change the conversation itself, so that any source behind the
 /// place can be what differs.
@@ -51,9 +54,14 @@ const SPOKEN: &[&str] = &[
     Origin::SUMMARY,
 ];
 
-/// The label of the step that most likely changed `origin`, or took away
-/// `displaced` that stood there before, out of the steps since the previous
-/// turn; of several that fit equally the last one.
+/// The label of the step that changed `origin`, or took away `displaced` that stood
+/// there before, out of `events`: the steps between the earlier request and this one.
+///
+/// A step says which sources it changed whose text the layout writes anew. Of several
+/// that changed the one at the place it is the last, and of waits, which all move the
+/// same clock, the longest. A step that says nothing of it (what is attached, records
+/// of earlier versions) is judged by its words. Where none changed the source it is the
+/// last step that changes the conversation itself: it brought in what was told before.
 ///
 /// Without such a step it is what is known of the place: `first request` of a
 /// conversation, `library grew`, `library changed` where one of its items did, `time passed`, `memory moved` where a source's
@@ -62,41 +70,84 @@ const SPOKEN: &[&str] = &[
 pub fn cause(
     origin: &Origin,
     displaced: Option<&Origin>,
-    events: &[&str],
+    events: &[&EventLabel],
     first_request: bool,
 ) -> Arc<str> {
-    let own = words(source(origin.as_str()));
-    let before = displaced.map(|origin| words(source(origin.as_str())));
-    if let Some(event) = naming(&own, events).or_else(|| naming(&before?, events)) {
-        return Arc::from(event);
-    }
-    let follows_clock = CLOCK_SOURCES.contains(&source(origin.as_str()))
-        || own.iter().any(|word| CLOCK.contains(&word.as_str()));
-    let begins = |event: &str, words: &[&str]| words.iter().any(|word| event.starts_with(word));
-    let fits = |event: &&&str| {
-        begins(event, STRUCTURAL) || (follows_clock && begins(event, &["wait", "idle"]))
+    let own = source(origin.as_str());
+    let before = displaced.map(|origin| source(origin.as_str()));
+    let of_before = || {
+        let steps: Vec<&EventLabel> = events.iter().copied().filter(|it| !is_wait(it)).collect();
+        changing(before?, &steps)
     };
-    if let Some(event) = events.iter().rev().find(fits) {
-        return Arc::from(*event);
+    let structural = || {
+        let begins = |event: &&&EventLabel| {
+            let label = &event.label;
+            STRUCTURAL.iter().any(|word| label.starts_with(word))
+        };
+        events.iter().rev().find(begins).copied()
+    };
+    let found = changing(own, events).or_else(of_before);
+    if let Some(event) = found.or_else(structural) {
+        return Arc::clone(&event.label);
     }
     let displaced = displaced.map(Origin::as_str);
     Arc::from(without_step(
         origin.as_str(),
         displaced,
-        follows_clock,
+        follows_clock(own),
         first_request,
     ))
 }
 
+/// The step that changed `source`.
+fn changing<'a>(source: &str, events: &[&'a EventLabel]) -> Option<&'a EventLabel> {
+    let said = events.iter().copied().filter(|event| {
+        let rewrites = event.rewrites.iter().flatten();
+        rewrites.into_iter().any(|key| **key == *source)
+    });
+    let (waits, steps): (Vec<_>, Vec<_>) = said.partition(|event| is_wait(event));
+    let silent = || events.iter().copied().filter(|it| it.rewrites.is_none());
+    steps
+        .last()
+        .copied()
+        .or_else(|| naming(&words(source), silent()))
+        .or_else(|| waits.into_iter().max_by_key(|event| waited(event)))
+        .or_else(|| {
+            silent()
+                .filter(|it| follows_clock(source) && is_wait(it))
+                .max_by_key(|it| waited(it))
+        })
+}
+
 /// The event that has most words of a source, the last of several; `None` where
 /// no event has any.
-fn naming<'a>(source: &[String], events: &[&'a str]) -> Option<&'a str> {
+fn naming<'a>(
+    source: &[String],
+    events: impl Iterator<Item = &'a EventLabel>,
+) -> Option<&'a EventLabel> {
     events
-        .iter()
-        .map(|event| (common(source, &words(event)), *event))
+        .map(|event| (common(source, &words(&event.label)), event))
         .filter(|(common, _)| *common > 0)
         .max_by_key(|(common, _)| *common)
         .map(|(_, event)| event)
+}
+
+fn is_wait(event: &EventLabel) -> bool {
+    let mut words = ["wait ", "idle "].into_iter();
+    words.any(|word| event.label.starts_with(word))
+}
+
+/// How long a step waits, as its label says.
+fn waited(event: &EventLabel) -> Duration {
+    let span = event.label.split_once(' ').map(|(_, span)| span);
+    span.and_then(|span| duration::parse(span).ok())
+        .unwrap_or_default()
+}
+
+/// Whether a source says something else as time passes.
+fn follows_clock(source: &str) -> bool {
+    let clock = |word: &String| CLOCK.contains(&word.as_str());
+    CLOCK_SOURCES.contains(&source) || words(source).iter().any(clock)
 }
 
 fn without_step(
@@ -173,75 +224,5 @@ fn common(a: &[String], b: &[String]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_break_is_put_down_to_the_step_that_names_its_source() {
-        let cases: &[(&str, &[&str], bool, &str)] = &[
-            (
-                "artifacts",
-                &["memory changed tone", "artifacts on"],
-                false,
-                "artifacts on",
-            ),
-            (
-                "memory",
-                &["memory changed tone", "memory added city"],
-                false,
-                "memory added city",
-            ),
-            (
-                "notes/spec.md",
-                &["note log.md written", "note spec.md written"],
-                false,
-                "note spec.md written",
-            ),
-            ("L1/web_search", &["web search on"], false, "web search on"),
-            ("L2/notes/spec.md", &[], false, "library grew"),
-            ("L2", &["artifacts on"], false, "library grew"),
-            ("date", &["wait 26h"], false, "wait 26h"),
-            ("date", &[], false, "time passed"),
-            ("user", &["compact"], false, "compact"),
-            ("reply", &["edit turn 2"], false, "edit turn 2"),
-            ("user", &["memory changed tone"], false, "history"),
-            ("user", &[], true, "first request"),
-            ("skills", &[], false, "skills changed"),
-            ("summary", &[], false, "history"),
-        ];
-        for (origin, events, first, expected) in cases {
-            let found = cause(&Origin::from(*origin), None, events, *first);
-            assert_eq!(&*found, *expected, "{origin} {events:?}");
-        }
-    }
-
-    #[test]
-    fn without_a_step_the_place_says_what_it_can() {
-        let cases: &[(&str, Option<&str>, &[&str], &str)] = &[
-            ("tool_runtime.web_search", None, &[], "time passed"),
-            ("tool_runtime.web_search", None, &["wait 26h"], "wait 26h"),
-            ("user", Some("memory"), &[], "memory moved"),
-            ("user", Some("memory"), &["memory off"], "memory off"),
-            ("notes/a.md", Some("memory"), &[], "memory moved"),
-            ("notes/a.md", Some("notes/b.md"), &[], "notes/a.md changed"),
-            ("user", Some("reply"), &[], "history"),
-            ("L5/user", Some("L3/notes/a.md"), &[], "notes/a.md moved"),
-            ("always_apply_skill.lists", None, &[], "subagent"),
-            ("L2/b.md", Some("L2/b.md"), &[], "library changed"),
-            ("L2/b.md", Some("L1/guidance"), &[], "library grew"),
-        ];
-        for (origin, displaced, events, expected) in cases {
-            let displaced = displaced.map(Origin::from);
-            let found = cause(&Origin::from(*origin), displaced.as_ref(), events, false);
-            assert_eq!(&*found, *expected, "{origin} {displaced:?} {events:?}");
-        }
-    }
-
-    #[test]
-    fn a_source_that_was_taken_away_is_a_cause_too() {
-        let events = ["artifacts off"];
-        let displaced = Origin::from("artifacts");
-        let found = cause(&Origin::from("memory"), Some(&displaced), &events, false);
-        assert_eq!(&*found, "artifacts off");
-    }
-}
+#[path = "cause_tests.rs"]
+mod tests;

@@ -5,7 +5,8 @@
 //! go on. Compared are roles and texts, message by message, in the order in
 //! which the provider renders them; nonces and cache markers are left out, and
 //! so are the borders between spans: a text may be one span when it is sent and
-//! three when it has become history.
+//! three when it has become history. A model has a cache of its own: the first request
+//! of a conversation to another one than before breaks in front of everything.
 //!
 //! Invariants: each distinct message is joined and hashed once, and a request is
 //! looked up in a tree of messages, so that the time is linear in the number of
@@ -53,6 +54,8 @@ pub struct Breaks<'a> {
     spans: &'a SpanStore,
     messages: Messages,
     realms: HashMap<Realm, Tree>,
+    /// The newest request of each conversation that can be in a cache.
+    newest: HashMap<&'a Arc<str>, usize>,
     sent: Vec<&'a RequestRecord>,
 }
 
@@ -63,6 +66,7 @@ impl<'a> Breaks<'a> {
             spans,
             messages: Messages::default(),
             realms: HashMap::new(),
+            newest: HashMap::new(),
             sent: Vec::new(),
         }
     }
@@ -86,10 +90,15 @@ impl<'a> Breaks<'a> {
             record.salt.clone(),
             Arc::clone(&record.nonce),
         );
+        let other_model = self.other_model(record, &realm);
         let tree = self.realms.entry(realm).or_default();
         let meeting = tree.meet(&path);
         if held {
             tree.insert(&path, index);
+            self.newest.insert(&record.conversation, index);
+        }
+        if other_model.is_some() {
+            return other_model;
         }
         let Meeting {
             predecessor,
@@ -105,6 +114,27 @@ impl<'a> Breaks<'a> {
             origin,
             displaced: place::source(earlier, message, offset, self.spans),
             byte,
+        })
+    }
+
+    /// The break of a request to a model that has not been asked anything here while
+    /// its conversation went to another one: nothing of that is of any use.
+    fn other_model(&self, record: &RequestRecord, realm: &Realm) -> Option<Place> {
+        if self.realms.contains_key(realm) {
+            return None;
+        }
+        let predecessor = *self.newest.get(&record.conversation)?;
+        let earlier = self.sent.get(predecessor)?;
+        let alike = earlier.epoch == record.epoch
+            && earlier.salt == record.salt
+            && earlier.nonce == record.nonce;
+        (alike && earlier.model != record.model).then(|| Place {
+            predecessor,
+            message: 0,
+            offset: 0,
+            origin: Origin::from(Origin::MODEL),
+            displaced: None,
+            byte: 0,
         })
     }
 }

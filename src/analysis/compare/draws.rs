@@ -5,14 +5,9 @@
 //! B. Efron and R. J. Tibshirani, *An Introduction to the Bootstrap*, 1993,
 //! chapter 13: the percentile interval.
 
-use crate::analysis::stats::{Interval, quantile_of_sorted};
+use crate::analysis::stats::{FEWEST, Interval, quantile_of_sorted};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-
-/// Fewest pairs that a difference can be told from. Of five, the most extreme of
-/// the 2^5 ways in which their signs can fall has a probability of 2/32, above
-/// 5 %; of six, 2/64.
-pub(super) const FEWEST: usize = 6;
 
 /// Resamples of an interval.
 const MOST: usize = 2_000;

@@ -16,6 +16,7 @@ pub use bills::{Bill, Bills};
 pub use thinned::Thinned;
 pub use times::quantile_with_endless;
 
+use super::across::{Across, across};
 use super::cost::{buckets, uncached_at};
 use super::samples::Sample;
 use super::stats::LineSums;
@@ -64,6 +65,7 @@ pub struct PointSet {
 struct Conversation {
     name: Arc<str>,
     scenario: Arc<str>,
+    repeat: u32,
     requests: u32,
     answered: bool,
     line: LineSums,
@@ -76,6 +78,7 @@ struct Conversation {
 pub struct Points {
     priced: HashSet<Arc<str>>,
     sets: HashMap<TotalKey, PointSet>,
+    across: Vec<Across>,
 }
 
 impl Points {
@@ -100,6 +103,7 @@ impl Points {
         let sets = places.into_iter();
         Self {
             priced: samples.priced_targets().cloned().collect(),
+            across: across(samples),
             sets: sets
                 .filter_map(|(key, place)| Some((key, cells[place].take()?)))
                 .collect(),
@@ -111,11 +115,16 @@ impl Points {
         self.sets.get(key)
     }
 
+    /// Configurations that ran on several targets or models, over what these have in common.
+    pub fn across(&self) -> &[Across] {
+        &self.across
+    }
+
     /// Requests of the longest conversation of each scenario.
     fn longest(&self) -> HashMap<&str, u32> {
         let mut longest = HashMap::new();
         let sets = self.sets.values();
-        for conversation in sets.flat_map(|set| set.conversations.values()) {
+        for conversation in sets.into_iter().flat_map(|set| set.conversations.values()) {
             let most = longest.entry(&*conversation.scenario).or_default();
             *most = conversation.requests.max(*most);
         }
@@ -132,11 +141,9 @@ impl Points {
         let mut bills = Bills::default();
         for conversation in self.get(key)?.by_name() {
             let most = longest.get(&*conversation.scenario).copied();
-            if conversation.billed >= most.unwrap_or(0).max(1) {
-                bills.whole.push(conversation.bill);
-            } else {
-                bills.incomplete += 1;
-            }
+            let whole = conversation.billed >= most.unwrap_or(0).max(1);
+            let bill = (conversation.bill, u64::from(conversation.billed));
+            bills.add(&conversation.scenario, whole.then_some(bill));
         }
         Some(bills)
     }
@@ -151,6 +158,7 @@ impl PointSet {
         if conversation.requests == 0 {
             conversation.name = Arc::clone(&sample.conversation);
             conversation.scenario = Arc::clone(&sample.cell.scenario);
+            conversation.repeat = sample.repeat;
         }
         // What came after a wait that only the scenario's clock took is in no bill.
         let wanted = sample.place.2 == 1 && !sample.has("beyond_lifetime");
@@ -190,10 +198,23 @@ impl PointSet {
 
     /// What each conversation adds to the line through all points.
     pub fn lines(&self) -> Vec<LineSums> {
-        let all = self.conversations.values();
-        all.map(|conversation| conversation.line)
-            .filter(|line| line.n() > 0.0)
-            .collect()
+        Self::lines_together([self])
+    }
+
+    /// The same of several configurations together, where the conversations of a scenario
+    /// and repeat are one, since they are not independent.
+    pub fn lines_together<'s, I>(sets: I) -> Vec<LineSums>
+    where
+        I: IntoIterator<Item = &'s Self>,
+    {
+        let mut units: HashMap<(&str, u32), LineSums> = HashMap::new();
+        for conversation in sets.into_iter().flat_map(|set| set.conversations.values()) {
+            if conversation.line.n() > 0.0 {
+                let unit = (&*conversation.scenario, conversation.repeat);
+                *units.entry(unit).or_default() += conversation.line;
+            }
+        }
+        units.into_values().collect()
     }
 
     /// Conversations in which at least one request was answered.

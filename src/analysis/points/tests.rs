@@ -104,7 +104,7 @@ fn a_bill_is_that_of_whole_conversations_part_by_part() {
     records.push(absent);
     let bills = of_records(&priced(), &records).bills(&of("dev"));
     let bills = bills.expect("a price");
-    assert_eq!((bills.whole.len(), bills.incomplete), (2, 2));
+    assert_eq!((bills.complete(), bills.incomplete()), (2, 2));
     // Two requests: 500 plain at 1, 400 read at 0.1, 100 written at 1.25, 10 or 20 generated at 10
     // dollars a million.
     let parts = bills.mean_parts().expect("two bills");
@@ -114,8 +114,7 @@ fn a_bill_is_that_of_whole_conversations_part_by_part() {
     }
     let uncached = bills.mean_uncached().expect("two bills");
     assert!((uncached - 0.002_3).abs() < 1e-12, "{uncached}");
-    let interval = bills.interval(7).expect("two bills");
-    assert!((interval.low - 0.001_53).abs() < 1e-12 && (interval.high - 0.001_73).abs() < 1e-12);
+    assert!(bills.interval(7).is_none(), "two bills are too few");
 }
 
 #[test]
@@ -130,6 +129,6 @@ fn without_a_price_there_is_no_bill_and_without_a_conversation_no_mean() {
     failed.outcome = Outcome::Reset;
     let bills = of_records(&priced(), &[failed]).bills(&of("dev"));
     let bills = bills.expect("a price");
-    assert_eq!((bills.mean_parts(), bills.incomplete), (None, 1));
+    assert_eq!((bills.mean_parts(), bills.incomplete()), (None, 1));
     assert!(bills.mean_uncached().is_none() && bills.interval(7).is_none());
 }

@@ -14,6 +14,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Borrow;
 
+/// Fewest units that anything can be told from. Of five differences, the most extreme
+/// of the 2^5 ways in which their signs can fall has a probability of 2/32, above 5 %;
+/// of six, 2/64. Resamples of fewer units lie closer together than the truth does.
+pub const FEWEST: usize = 6;
+
 /// Resamples of an interval.
 const RESAMPLES: usize = 2_000;
 /// Above this number of units the closed form is as good and costs nothing.
@@ -56,8 +61,8 @@ fn pooled<U: Borrow<Ratio>>(units: impl Iterator<Item = U>) -> Option<f64> {
 
 /// A 95 % interval of `sum of parts / sum of wholes`, drawing whole units.
 ///
-/// `None` below two units, and where the wholes are 0: an interval from one
-/// conversation would say nothing.
+/// `None` below [`FEWEST`] units, and where the wholes are 0: an interval from a few
+/// conversations would look like more than it is.
 pub fn ratio_interval(units: &[Ratio], seed: u64) -> Option<Interval> {
     if units.len() > CLOSED_FORM_ABOVE {
         return normal_interval(units);
@@ -69,7 +74,7 @@ pub fn ratio_interval(units: &[Ratio], seed: u64) -> Option<Interval> {
 
 /// A 95 % interval of the mean of `values`.
 ///
-/// `None` below two values.
+/// `None` below [`FEWEST`] values.
 pub fn mean_interval(values: &[f64], seed: u64) -> Option<Interval> {
     let units: Vec<Ratio> = values
         .iter()
@@ -81,7 +86,7 @@ pub fn mean_interval(values: &[f64], seed: u64) -> Option<Interval> {
 /// A 95 % interval of the difference of two pooled ratios, `candidate - base`,
 /// drawing whole pairs `(base, candidate)`.
 ///
-/// `None` below two pairs, and where either side's wholes are 0.
+/// `None` below [`FEWEST`] pairs, and where either side's wholes are 0.
 pub fn difference_interval(pairs: &[(Ratio, Ratio)], seed: u64) -> Option<Interval> {
     if pairs.len() > CLOSED_FORM_ABOVE {
         return normal_difference(pairs);
@@ -98,7 +103,7 @@ pub(super) fn percentile_interval(
     seed: u64,
     statistic: impl Fn(&[usize]) -> Option<f64>,
 ) -> Option<Interval> {
-    if n < 2 {
+    if n < FEWEST {
         return None;
     }
     let (low, high) = tails(resamples(n, seed, statistic))?;
@@ -264,8 +269,9 @@ mod tests {
     fn small_equal_and_empty_samples_say_what_is_true() {
         assert_eq!(ratio_interval(&[], 1), None);
         assert_eq!(ratio_interval(&units(&[(1.0, 2.0)]), 1), None);
-        assert_eq!(ratio_interval(&units(&[(0.0, 0.0), (0.0, 0.0)]), 1), None);
-        let equal = ratio_interval(&units(&[(1.0, 2.0); 5]), 1).expect("five");
+        assert_eq!(ratio_interval(&units(&[(0.0, 0.0); 8]), 1), None);
+        assert_eq!(ratio_interval(&units(&[(1.0, 2.0); 5]), 1), None, "too few");
+        let equal = ratio_interval(&units(&[(1.0, 2.0); 6]), 1).expect("six");
         assert_eq!((equal.low, equal.high), (0.5, 0.5));
         assert_eq!(difference_interval(&[], 1), None);
         assert_eq!(mean_interval(&[3.0], 1), None);

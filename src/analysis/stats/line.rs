@@ -14,7 +14,7 @@
 //! conversation's sums.
 
 use super::bootstrap::{
-    CLOSED_FORM_ABOVE, Interval, NORMAL_975, percentile_interval, resamples, tails,
+    CLOSED_FORM_ABOVE, FEWEST, Interval, NORMAL_975, percentile_interval, resamples, tails,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,7 +108,7 @@ pub struct Line {
     pub intercept: f64,
     /// The part of y's variance that the line explains; `None` where y does not vary.
     pub r_squared: Option<f64>,
-    /// 95 % interval of the slope; `None` below two conversations.
+    /// 95 % interval of the slope; `None` below six conversations.
     pub interval: Option<Interval>,
 }
 
@@ -160,9 +160,9 @@ pub fn line(units: &[LineSums], seed: u64) -> Option<Line> {
 }
 
 /// Where `line`, which was fitted to `units`, may lie at each of `places`; empty below
-/// two conversations.
+/// [`FEWEST`] conversations.
 pub fn band(line: &Line, units: &[LineSums], seed: u64, places: &[f64]) -> Vec<Band> {
-    if units.len() < 2 {
+    if units.len() < FEWEST {
         return Vec::new();
     }
     if units.len() > CLOSED_FORM_ABOVE {

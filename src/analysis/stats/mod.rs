@@ -6,7 +6,8 @@
 //! conversation depend on each other.
 //!
 //! Invariants: inputs are not reordered; the same seed gives the same interval;
-//! a figure that does not exist is `None`.
+//! a figure that does not exist is `None`, and so is an interval of fewer than
+//! [`FEWEST`] units.
 //!
 //! Reference values in the tests come from `scripts/stats-reference.py` (numpy).
 
@@ -16,6 +17,6 @@ mod quantile;
 #[cfg(test)]
 mod reference;
 
-pub use bootstrap::{Interval, Ratio, difference_interval, mean_interval, ratio_interval};
+pub use bootstrap::{FEWEST, Interval, Ratio, difference_interval, mean_interval, ratio_interval};
 pub use line::{Band, Line, LineSums, band, line};
 pub use quantile::{quantile, quantile_of_sorted, rank};

@@ -21,33 +21,53 @@ pub(super) struct Values {
     pub(super) tick: fn(f64) -> String,
     /// The value.
     pub(super) of: fn(&Point) -> Option<f64>,
-    /// What the upright line at a point goes from and to.
-    pub(super) ends: fn(&Point) -> Option<(f64, f64)>,
+    /// What the upright line at a point goes from and to; to nothing: it has no end.
+    pub(super) ends: fn(&Point) -> Option<(f64, Option<f64>)>,
     /// How the value is told.
     pub(super) says: fn(&Point) -> String,
     /// What values are divided by to be put on the scale.
     pub(super) unit: f64,
 }
 
+/// Where the plots of all panels begin and how wide they are, so that a level stands below itself.
+#[derive(Clone, Copy)]
+pub(super) struct Sides {
+    left: f64,
+    across: f64,
+}
+
+impl Sides {
+    /// Beside the longest tick, and the longest name at the end of a line, of all panels.
+    pub(super) fn of(figure: &ShareByLoad, panels: &[&Values]) -> Self {
+        let ticks = panels.iter().flat_map(|values| {
+            let ticks = values.scale.ticks.iter();
+            ticks.map(|tick| width(&(values.tick)(*tick), 12.0, false))
+        });
+        let left = (MARGIN + ticks.fold(40.0, f64::max) + 10.0).round();
+        let names = panels.iter().flat_map(|values| {
+            let series = figure.series.iter();
+            series.map(|one| widest(&name(one, values), 12.0))
+        });
+        let across = WIDTH - MARGIN - names.fold(0.0, f64::max) - 44.0 - left;
+        Self { left, across }
+    }
+}
+
 /// Draws a panel from the scene's height on; gives where it ends.
-pub(super) fn panel(scene: &mut Scene, figure: &ShareByLoad, values: &Values, levels: bool) -> f64 {
+pub(super) fn panel(
+    scene: &mut Scene,
+    figure: &ShareByLoad,
+    values: &Values,
+    sides: Sides,
+    levels: bool,
+) -> f64 {
     let names: Vec<_> = figure.series.iter().map(|one| name(one, values)).collect();
     let height = |lines: &Vec<String>| lines.len() as f64 * LEADING + 4.0;
     let heights: Vec<f64> = names.iter().map(height).collect();
-    let ticks = values.scale.ticks.iter().map(|tick| (values.tick)(*tick));
-    let gutter = ticks
-        .map(|text| width(&text, 12.0, false))
-        .fold(40.0, f64::max);
-    let left = (MARGIN + gutter + 10.0).round();
-    let said = names
-        .iter()
-        .map(|lines| widest(lines, 12.0))
-        .fold(0.0, f64::max);
-    let across = WIDTH - MARGIN - said - 44.0 - left;
     let caption = Label::new(&values.caption, MARGIN, scene.height + 8.0);
     scene.label(caption.muted());
     let room = heights.iter().sum::<f64>().max(190.0);
-    let plot = Area::new(left, scene.height + 26.0, across, room);
+    let plot = Area::new(sides.left, scene.height + 26.0, sides.across, room);
     for tick in &values.scale.ticks {
         let y = values.scale.place(*tick, plot.bottom, plot.top).round();
         scene.grid((plot.left, y), (plot.right, y));
@@ -127,13 +147,11 @@ impl Axis<'_> {
             path.push((x, self.y(value)));
             marks.push((x, self.y(value)));
             if let Some((low, high)) = (self.values.ends)(point) {
-                scene.shape(Shape::Line(
-                    vec![(x, self.y(low)), (x, self.y(high))],
-                    colour,
-                    2,
-                ));
-                for end in [low, high]
+                let top = high.map_or(self.plot.top, |high| self.y(high));
+                scene.shape(Shape::Line(vec![(x, self.y(low)), (x, top)], colour, 2));
+                for end in [Some(low), high]
                     .into_iter()
+                    .flatten()
                     .filter(|end| (end - value).abs() > f64::EPSILON)
                 {
                     let y = self.y(end);

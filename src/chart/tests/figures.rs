@@ -32,6 +32,7 @@ pub(super) fn bar(
         high: interval.and_then(|half| share.map(|share| (share + half).min(1.0))),
         achievable,
         requests: 24,
+        of: None,
     }
 }
 

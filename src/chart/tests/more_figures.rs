@@ -114,7 +114,7 @@ pub(super) fn cost(bars: &[(&str, Option<[f64; 5]>, bool)]) -> CostByPart {
         let sum = parts.map(|parts| parts.iter().sum::<f64>());
         cost_by_part::Bar {
             configuration: name.to_owned(),
-            parts,
+            parts: parts.map(|[a, b, c, d, e]| [a, b, c, d, e, 0.0]),
             low: sum.filter(|_| interval).map(|sum| sum * 0.9),
             high: sum.filter(|_| interval).map(|sum| sum * 1.2),
             uncached: sum.map(|sum| sum * 2.5),
@@ -123,6 +123,7 @@ pub(super) fn cost(bars: &[(&str, Option<[f64; 5]>, bool)]) -> CostByPart {
         }
     };
     CostByPart {
+        untold: false,
         place: String::new(),
         prices: "a price list, read on 2026-11-30".to_owned(),
         bars: bars.iter().map(bar).collect(),
@@ -426,6 +427,11 @@ pub(super) fn target(
             high: share.map(|share| (share + 0.03).min(1.0)),
             achievable,
             requests: 24,
+            counted: if share.is_some_and(|share| share < 0.7) {
+                1_024
+            } else {
+                24
+            },
         };
     ShareByTarget {
         place: String::new(),

@@ -1,10 +1,11 @@
 //! Whether what is drawn is where its value says.
 
-use super::figures::note;
+use super::figures::{bar, group, note};
 use super::more_figures::{
     computed, computed_panel, cost, distribution, length, load, lost, strange, strip, target,
 };
 use super::{Figure, readable};
+use crate::chart::ShareByGroup;
 use crate::chart::colour;
 use crate::chart::scene::{Area, Scene, Shape};
 use crate::chart::share_by_length::Grain;
@@ -52,13 +53,109 @@ fn parts_of_a_cost_are_as_long_as_what_they_stand_for() {
         ("none", None, false),
     ]);
     let scene = Figure::CostByPart(figure).scene();
-    // Nobody pays for writing, so output is the third part.
-    let widths: Vec<f64> = (0..3).map(|part| parts(&scene, part)[0].width()).collect();
+    // Nobody pays for writing, and output has its colour all the same.
+    let widths = [0, 1, 4].map(|part| parts(&scene, part)[0].width());
     assert!((widths[0] / widths[1] - 2.0).abs() < 0.02, "{widths:?}");
     assert!((widths[2] / widths[1] - 3.0).abs() < 0.02, "{widths:?}");
     assert!(says(&scene, "$0.0120") && says(&scene, "without a cache $0.0300"));
-    assert!(says(&scene, "no bill") && says(&scene, "3 more without a whole bill"));
+    assert!(says(&scene, "no bill") && says(&scene, "3 without a whole bill"));
     assert_eq!(scene.title, "dev costs $0.0120 a conversation");
+}
+
+#[test]
+fn a_part_has_its_colour_whichever_others_there_are() {
+    let bill = |bars| Figure::CostByPart(cost(bars)).scene();
+    let written = bill(&[("dev", Some([0.004, 0.002, 0.001, 0.0, 0.006]), false)]);
+    let plain = bill(&[("dev", Some([0.004, 0.0, 0.0, 0.0, 0.006]), false)]);
+    assert!(!parts(&written, 2).is_empty() && parts(&plain, 2).is_empty());
+    assert!(!parts(&written, 4).is_empty() && !parts(&plain, 4).is_empty());
+    let causes = [("memory", "memory changed"), ("artifacts", "artifacts on")];
+    let second = Figure::LostByCause(lost(&causes, &[("dev", &[0, 2_000], 0)])).scene();
+    assert!(parts(&second, 0).is_empty() && !parts(&second, 1).is_empty());
+    assert!(says(&second, "2") && !says(&second, "1"), "its number too");
+}
+
+#[test]
+fn a_group_is_named_by_the_title_where_there_are_others() {
+    let bars = || {
+        vec![
+            bar("dev", Some(0.5), None, None),
+            bar("inline", Some(0.2), None, None),
+        ]
+    };
+    let title = |names: &[&str]| {
+        let groups = names.iter().map(|name| group(name, bars())).collect();
+        let note = note();
+        Figure::ShareByGroup(ShareByGroup { groups, note }).title()
+    };
+    let said = "dev reads 50.0 % of its prompt tokens from cache, inline 20.0 %";
+    assert_eq!(title(&["basics"]), said);
+    assert_eq!(
+        title(&["basics on alpha, sessions=1", "basics on beta, sessions=1"]),
+        format!("basics on alpha, sessions=1: {said}")
+    );
+}
+
+#[test]
+fn a_target_says_of_how_many_requests_those_are_that_all_have_counted() {
+    let figure = target(&[(
+        "dev",
+        &[
+            ("vllm", Some(0.84), Some(0.86)),
+            ("openai", Some(0.61), None),
+        ],
+    )]);
+    let scene = Figure::ShareByTarget(figure).scene();
+    assert!(says(&scene, "of 86.0 % · n 24"));
+    assert!(says(&scene, "n 24 of 1,024"));
+}
+
+#[test]
+fn both_panels_of_load_levels_have_the_same_sides() {
+    let level = |us| Some((Some(0.5), Some(us), Some(us * 2.0)));
+    let figure = load(
+        &["sessions=1", "sessions=16"],
+        &[("dev", vec![level(1_000.0), level(1_234_567.0)])],
+    );
+    let scene = Figure::ShareByLoad(figure).scene();
+    let marks = scene.shapes.iter().filter_map(|shape| match shape {
+        Shape::Mark(at, _, colour) if *colour == colour::configuration(0) => Some(at.0),
+        _ => None,
+    });
+    let marks: Vec<f64> = marks.collect();
+    // Two levels and the name's own mark, in each panel.
+    let (above, below) = marks.split_at(marks.len() / 2);
+    assert_eq!(above, below);
+}
+
+#[test]
+fn a_level_at_which_most_is_never_answered_has_no_median() {
+    let mut figure = load(
+        &["sessions=1", "sessions=16"],
+        &[(
+            "dev",
+            vec![
+                Some((Some(0.5), Some(1_000.0), None)),
+                Some((None, None, None)),
+            ],
+        )],
+    );
+    for point in figure.series[0].points.iter_mut().flatten() {
+        point.failed = 20;
+    }
+    let scene = Figure::ShareByLoad(figure).scene();
+    assert!(
+        scene
+            .title
+            .ends_with("its median time to first token goes from 1.00 ms to never answered"),
+        "{}",
+        scene.title
+    );
+    assert!(
+        scene
+            .description
+            .contains("first token p50 1.00 ms, p90 never answered, 20 of 24")
+    );
 }
 
 #[test]

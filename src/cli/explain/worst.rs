@@ -1,9 +1,9 @@
 //! The breaks that cost most: what they cost, and what to change.
 
-use crate::analysis::advice::{Kept, Prompts, Slope, changes, kept, sentence, slope};
+use crate::analysis::advice::{Finding, Prompts, Slope, advised, look_into, sentence, slope};
 use crate::analysis::bounds::may_be_held;
 use crate::analysis::breaks::Breaks;
-use crate::analysis::cost::saved_by_reading;
+use crate::analysis::cost::{Moment, saved_by_reading};
 use crate::analysis::{Cell, Samples};
 use crate::record::{
     AttemptKey, BoundRecord, Break, Manifest, Outcome, RequestRecord, RunContents, SpanStore,
@@ -18,8 +18,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Breaks whose prompts are compared once more without their source.
-const LOOKED_INTO: usize = 500;
 /// Lines are broken at about this width.
 const WIDTH: usize = 100;
 
@@ -32,7 +30,7 @@ pub(super) struct Cost {
     /// What tells conversations that are no repeats of each other apart.
     cell: Cell,
     broke: Break,
-    kept: Option<Kept>,
+    found: Finding,
     /// What the lost tokens took and cost, in words; none of what is not known.
     price: Vec<String>,
 }
@@ -45,20 +43,30 @@ struct Parted<'a> {
 }
 
 /// Breaks of answered requests, most tokens lost first. `records` come in the
-/// order of sending.
+/// order of sending, those that count nowhere among them.
 fn parted<'a>(
     records: &[&'a RequestRecord],
     bounds: &HashMap<AttemptKey, &'a BoundRecord>,
     spans: &'a SpanStore,
 ) -> Vec<Parted<'a>> {
     let mut breaks = Breaks::new(spans);
+    let mut places = HashMap::new();
     let mut found = Vec::new();
     for &record in records {
-        let place = breaks.next(record, may_be_held(record));
+        let mut place = breaks.next(record, may_be_held(record));
+        // A retry goes on from its own first attempt, and has the break of that.
+        let request = (&record.conversation, record.turn, record.request);
+        if place.is_none() && record.attempt > 1 {
+            place = places.get(&request).cloned();
+        } else if let Some(place) = place.as_ref().filter(|_| !record.is_aside()) {
+            places.insert(request, place.clone());
+        }
         let broke = bounds
             .get(&record.key())
-            .and_then(|bound| bound.broke.as_ref());
-        if let Some(broke) = broke.filter(|_| record.outcome == Outcome::Ok) {
+            .and_then(|bound| bound.broke.as_ref())
+            .filter(|_| record.outcome == Outcome::Ok && !record.is_aside());
+        if let Some(broke) = broke {
+            // Without texts the byte is not found again.
             let place = place.filter(|place| place.byte == broke.byte);
             let earlier = place.and_then(|place| records.get(place.predecessor).copied());
             found.push(Parted {
@@ -72,13 +80,26 @@ fn parted<'a>(
     found
 }
 
-fn cost(one: &Parted<'_>, prompts: Option<Prompts<'_>>, price: Vec<String>) -> Cost {
+/// What breaks cost. Equal ones are looked into once.
+fn costs(
+    parted: &[Parted<'_>],
+    prompts: Prompts<'_>,
+    price: impl Fn(&Parted<'_>) -> Vec<String>,
+) -> Vec<Cost> {
+    let pairs: Vec<_> = parted.iter().map(|one| (one.earlier, one.record)).collect();
+    let found = look_into(&pairs, prompts).into_iter();
+    let costs = parted.iter().zip(found);
+    costs
+        .map(|(one, found)| cost(one, found, price(one)))
+        .collect()
+}
+
+fn cost(one: &Parted<'_>, found: Finding, price: Vec<String>) -> Cost {
     let record = one.record;
     let turn = match record.request {
         1 => format!("turn {}", record.turn),
         request => format!("turn {}, request {request}", record.turn),
     };
-    let kept = prompts.and_then(|prompts| kept(one.earlier?, record, prompts));
     Cost {
         configuration: Arc::clone(&record.configuration),
         conversation: Arc::clone(&record.conversation),
@@ -88,7 +109,7 @@ fn cost(one: &Parted<'_>, prompts: Option<Prompts<'_>>, price: Vec<String>) -> C
         ),
         cell: Cell::from(record),
         broke: one.broke.clone(),
-        kept,
+        found,
         price,
     }
 }
@@ -109,11 +130,7 @@ pub(super) fn of_prediction(
         encoder: Some(encoder),
         dialect: "",
     };
-    let found = parted(&records, &bounds, spans);
-    found
-        .iter()
-        .map(|one| cost(one, Some(prompts), Vec::new()))
-        .collect()
+    costs(&parted(&records, &bounds, spans), prompts, |_| Vec::new())
 }
 
 /// The breaks of a run, with what they took and cost as far as the run tells it.
@@ -123,13 +140,12 @@ pub(super) fn of_run(
     slopes: &Slopes,
     wanted: impl Fn(&&RequestRecord) -> bool,
 ) -> Vec<Cost> {
-    let mut costs = Vec::new();
+    let mut all = Vec::new();
+    let started_ms = contents.manifest.started.epoch_ms();
     for target in &contents.manifest.targets {
-        let own = contents
-            .requests
-            .iter()
-            .filter(|record| record.target == target.name);
-        let mut records: Vec<&RequestRecord> = own.collect();
+        let sent = contents.requests.iter().chain(&contents.aside);
+        let mut records: Vec<&RequestRecord> =
+            sent.filter(|record| record.target == target.name).collect();
         records.sort_by_key(|record| record.stamps.sent_us.unwrap_or(record.stamps.due_us));
         let encoder = target.simulated.then(embedded);
         let prompts = Prompts {
@@ -137,15 +153,13 @@ pub(super) fn of_run(
             encoder: encoder.as_ref(),
             dialect: &target.dialect,
         };
-        let found = parted(&records, bounds, &contents.spans);
-        let chosen = found.iter().filter(|one| wanted(&one.record));
-        costs.extend(chosen.enumerate().map(|(rank, one)| {
-            let prompts = (rank < LOOKED_INTO).then_some(prompts);
-            cost(one, prompts, price(one, target, slopes))
-        }));
+        let mut found = parted(&records, bounds, &contents.spans);
+        found.retain(|one| wanted(&one.record));
+        let bill = Bill { target, started_ms };
+        all.extend(costs(&found, prompts, |one| price(one, bill, slopes)));
     }
-    worst_first(&mut costs);
-    costs
+    worst_first(&mut all);
+    all
 }
 
 /// Most tokens lost first; what nothing counted comes last.
@@ -177,8 +191,16 @@ pub(super) fn slopes(contents: &RunContents, bounds: &[BoundRecord]) -> Slopes {
     fitted.collect()
 }
 
+/// What requests are billed by.
+#[derive(Clone, Copy)]
+struct Bill<'a> {
+    target: &'a TargetFacts,
+    /// When the run began, in milliseconds since 1970.
+    started_ms: i64,
+}
+
 /// What the lost tokens took and cost; nothing of what the run does not tell.
-fn price(one: &Parted<'_>, target: &TargetFacts, slopes: &Slopes) -> Vec<String> {
+fn price(one: &Parted<'_>, bill: Bill<'_>, slopes: &Slopes) -> Vec<String> {
     let Some(lost) = one.broke.lost.filter(|lost| *lost > Tokens(0)) else {
         return Vec::new();
     };
@@ -189,8 +211,10 @@ fn price(one: &Parted<'_>, target: &TargetFacts, slopes: &Slopes) -> Vec<String>
             latency(Some(slope.us_per_token * lost.0 as f64))
         )
     });
-    let price = target.price.as_ref();
-    let paid = price.and_then(|price| saved_by_reading(price, &one.record.usage, lost));
+    let sent = one.record.stamps.sent_us;
+    let moment = Moment::of(bill.started_ms, sent, bill.target.lifetime_ms);
+    let price = bill.target.price.as_ref();
+    let paid = price.and_then(|price| saved_by_reading(price, &one.record.usage, lost, moment));
     took.into_iter()
         .chain(paid.map(|paid| dollars(Some(paid))))
         .collect()
@@ -252,7 +276,7 @@ pub(super) fn shown(costs: &[Cost], most: usize, fits: &[String]) -> String {
             [] => format!("{lost}."),
             price => format!("{lost}: {}.", price.join(", ")),
         };
-        let advice = format!("    {}", sentence(&one.broke, one.kept.as_ref()));
+        let advice = format!("    {}", sentence(&one.broke, &one.found));
         let advice = wrapped(&advice, WIDTH, "    ");
         let _infallible = writeln!(out, "{title}\n    {lost}\n{advice}\n");
     }
@@ -282,29 +306,81 @@ fn distinct(costs: &[Cost]) -> Vec<(&Cost, usize)> {
     found
 }
 
+/// By configuration, over all breaks that `costs` holds.
 fn what_to_change(costs: &[Cost]) -> String {
-    let mut by_configuration: Vec<(&Arc<str>, Vec<&Kept>)> = Vec::new();
-    for one in costs {
-        let Some(kept) = &one.kept else {
-            continue;
-        };
-        match by_configuration
-            .iter_mut()
-            .find(|(name, _)| *name == &one.configuration)
-        {
-            Some((_, all)) => all.push(kept),
-            None => by_configuration.push((&one.configuration, vec![kept])),
-        }
-    }
-    if by_configuration.is_empty() {
+    let found = costs.iter().map(|one| (&one.configuration, &one.found));
+    let advised = advised(found);
+    if advised.is_empty() {
         return String::new();
     }
     let mut out = "What to change\n\n".to_owned();
-    for (name, all) in by_configuration {
-        for change in changes(all) {
-            let line = wrapped(&format!("  {name}: {}", change.sentence()), WIDTH, "    ");
-            let _infallible = writeln!(out, "{line}");
+    for one in &advised {
+        for sentence in one.sentences() {
+            let line = format!("  {}: {sentence}", one.configuration);
+            let _infallible = writeln!(out, "{}", wrapped(&line, WIDTH, "    "));
         }
     }
     out + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{Said, record, store};
+    use crate::chat::{Origin, Role};
+
+    const LONG: &str = "Answer in whole sentences, name your sources, and never guess what you \
+        cannot know. If a question is unclear, ask what is meant before you answer it.";
+
+    fn said(memory: &'static str) -> Vec<Said> {
+        vec![
+            (Role::System, vec![("memory", memory), ("system", LONG)]),
+            (Role::User, vec![("user", "Where is the harbour?")]),
+        ]
+    }
+
+    /// `many` breaks of the same kind.
+    fn broken(many: usize, spans: &SpanStore) -> Vec<Cost> {
+        let (earlier, newer) = (record(&said("Formal. ")), record(&said("Brief. ")));
+        let broke = Break {
+            origin: Origin::from("memory"),
+            cause: Arc::from("memory changed"),
+            byte: 0,
+            lost: Some(Tokens(40)),
+        };
+        let parted: Vec<Parted<'_>> = (0..many)
+            .map(|_| Parted {
+                record: &newer,
+                broke: &broke,
+                earlier: Some(&earlier),
+            })
+            .collect();
+        let prompts = Prompts {
+            spans,
+            encoder: None,
+            dialect: "",
+        };
+        costs(&parted, prompts, |_| Vec::new())
+    }
+
+    #[test]
+    fn every_break_counts_in_what_to_change_however_many_there_are() {
+        let spans = store(&[said("Formal. "), said("Brief. ")]);
+        let said = shown(&broken(1_200, &spans), 1, &[]);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            said.contains("Move `memory` behind what did not change"),
+            "{said}"
+        );
+        assert!(said.contains("in 1,200 breaks"), "{said}");
+    }
+
+    #[test]
+    fn without_texts_no_move_is_advised_against() {
+        let said = shown(&broken(3, &SpanStore::default()), 1, &[]);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!said.contains("hardly more"), "{said}");
+        let unknown = "Of 3 breaks it is not known what a move would keep: the run keeps no texts";
+        assert!(said.contains(unknown), "{said}");
+    }
 }

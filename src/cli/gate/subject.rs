@@ -97,7 +97,8 @@ fn judged_scenarios(arguments: &mut Arguments) -> Result<Subject, Failure> {
     let plan = planned::take(None, &mut files, configurations)?;
     let mut own = Vec::new();
     if let Some(plan) = &plan {
-        arguments.assumptions.follow(plan);
+        let form = &mut arguments.form;
+        arguments.assumptions.follow(form, plan, &files.scenarios)?;
         if configurations.names.is_empty() {
             configurations.names = match plan.setting("config") {
                 [] => planned::usual(Some(plan)),

@@ -11,17 +11,20 @@ mod width;
 
 use super::plan::{EMBEDDED, Planned};
 use super::{Arguments, progress};
-use crate::analysis::cost::{bill, bill_uncached};
+use crate::analysis::cost::{Moment, buckets};
 use crate::cache::Model;
-use crate::chat::{Family, Usage, UsageOrigin};
+use crate::chat::{Usage, UsageOrigin};
+use crate::cli::assumed::Stated;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::predicted::{self, Predicted, predicted};
 use crate::cli::requests::Form;
-use crate::cli::target::{Aim, parse_model};
-use crate::cli::{output, prices, targets, tokens};
+use crate::cli::target::parse_model;
+use crate::cli::targets::Entry;
+use crate::cli::{output, prices, tokens};
 use crate::load::{Beginning, MOST_CONVERSATIONS, Opening, Target};
 use crate::record::{Price, PublicUrl, WallTime};
 use crate::scenario::pace::Think;
+use crate::scenario::plan::Embedded;
 use crate::server::Speed;
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Money, Share, Tokens, grouped};
@@ -72,6 +75,14 @@ struct Assumed {
     lifetime: Option<Duration>,
     speed: Option<Speed>,
     price: Option<Price>,
+}
+
+impl Assumed {
+    /// Milliseconds that the cache keeps an entry for.
+    fn kept_ms(&self) -> Option<u64> {
+        self.lifetime
+            .and_then(|span| u64::try_from(span.as_millis()).ok())
+    }
 }
 
 /// Prints the plan of the run.
@@ -223,9 +234,7 @@ fn rows(given: &Arguments, planned: &Planned) -> Result<Vec<Row>, Failure> {
                 let model = predicted::Model {
                     cache: assumed.cache.as_ref().unwrap_or(&stand_in),
                     encoder: &encoder,
-                    lifetime_ms: assumed
-                        .lifetime
-                        .and_then(|span| u64::try_from(span.as_millis()).ok()),
+                    lifetime_ms: assumed.kept_ms(),
                 };
                 let resources = Arc::clone(resources);
                 let (requests, _) =
@@ -338,56 +347,48 @@ impl Assumed {
     }
 
     fn of(target: &str, given: &Arguments, planned: &Planned) -> Result<Self, Failure> {
-        let form = |aim: &Aim| Form {
-            dialect: aim.dialect.clone(),
-            wire: aim.wire.clone(),
-            model: aim.model.clone().unwrap_or_default(),
-            max_tokens: planned.limits.max_tokens,
-        };
-        if target == EMBEDDED {
-            let (_, cache, lifetime) = planned.embedded(&given.aim)?;
-            let mut form = form(&given.aim);
-            let openai = matches!(form.dialect.as_deref(), None | Some("openai-chat"));
-            if form.wire.is_none() && openai {
-                form.wire = Some(Family::Compatible.as_str().to_owned());
-                form.dialect.get_or_insert_with(|| "openai-chat".to_owned());
-            }
-            return Ok(Self {
-                form,
-                cache: Some(given.aim.cache_model()?.unwrap_or(cache)),
+        let mut aim = given.aim.clone();
+        let stated = if target == EMBEDDED {
+            let (profile, cache, lifetime) = planned.embedded(&aim)?;
+            let own = Embedded {
+                cache: Some(cache),
                 lifetime,
-                speed: Some(Speed::default()),
-                price: None,
-            });
-        }
-        let aim = Aim {
-            target: Some(target.to_owned()),
-            ..given.aim.clone()
+            };
+            aim.dialect.get_or_insert_with(|| "openai-chat".to_owned());
+            Stated::embedded(aim, profile, &own)?
+        } else {
+            aim.target = Some(target.to_owned());
+            Stated::remote(aim, &given.files.scenarios)?
         };
-        let entry = targets::named(&aim, &given.files.scenarios)?;
-        let aim = entry.as_ref().map_or(aim.clone(), |entry| entry.aim(&aim));
-        let form = form(&aim);
-        let (dialect, _) = form.resolve()?;
-        let mut stated = Target {
-            model: Arc::from(form.model.as_str()),
-            cache: aim.cache_model()?,
-            lifetime: aim.lifetime.map(Duration::from_secs),
-            ..Target::at(target, target, dialect)
+        let simulated = target == EMBEDDED;
+        let price = if simulated {
+            None
+        } else {
+            price(target, &stated, given)?
         };
-        if let Some(entry) = &entry {
-            entry.after(&mut stated);
-        }
-        let catalogue = prices::catalogue(aim.prices.as_deref())?;
-        let own = entry.as_ref().and_then(targets::Entry::prices);
-        let price = prices::of(&stated, own, &catalogue, &WallTime::now().date())?;
         Ok(Self {
-            form,
+            form: Form {
+                max_tokens: planned.limits.max_tokens,
+                ..stated.form
+            },
             cache: stated.cache,
             lifetime: stated.lifetime,
-            speed: None,
+            speed: simulated.then(Speed::default),
             price,
         })
     }
+}
+
+/// What a target costs, where anybody knows.
+fn price(target: &str, stated: &Stated, given: &Arguments) -> Result<Option<Price>, Failure> {
+    let (dialect, _) = stated.form.resolve()?;
+    let at = Target {
+        model: Arc::from(stated.form.model.as_deref().unwrap_or_default()),
+        ..Target::at(target, target, dialect)
+    };
+    let catalogue = prices::catalogue(given.aim.prices.as_deref())?;
+    let own = stated.entry.as_ref().and_then(Entry::prices);
+    prices::of(&at, own, &catalogue, &WallTime::now().date())
 }
 
 fn estimate(requests: &[Predicted], assumed: &Assumed) -> Estimate {
@@ -416,7 +417,7 @@ fn estimate(requests: &[Predicted], assumed: &Assumed) -> Estimate {
         if let Some(price) = &assumed.price {
             sum.cost = sum
                 .cost
-                .zip(dearest(price, whole, output))
+                .zip(dearest(price, assumed.kept_ms(), whole, output))
                 .map(|(a, b)| a + b);
         }
     }
@@ -427,12 +428,20 @@ fn at(tokens: Tokens, per_second: f64) -> Duration {
     Duration::try_from_secs_f64(tokens.0 as f64 / per_second).unwrap_or_default()
 }
 
-/// The most that a request may cost: nothing is read, and what is billed most for
-/// newly cached tokens is billed for all of them.
-pub(super) fn dearest(price: &Price, prompt: Tokens, output: Tokens) -> Option<Money> {
+/// The most that a request may cost: nothing is read, what is billed most for newly
+/// cached tokens is billed for all of them, and at the dearest hour of the week.
+///
+/// `None` where keeping them is charged and how long a cache keeps them is not known.
+pub(super) fn dearest(
+    price: &Price,
+    kept_ms: Option<u64>,
+    prompt: Tokens,
+    output: Tokens,
+) -> Option<Money> {
     let usage = Usage {
         total: Some(prompt),
         read: Some(Tokens(0)),
+        write: Some(Tokens(0)),
         output: Some(output),
         origin: UsageOrigin::Reported,
         ..Usage::default()
@@ -445,12 +454,23 @@ pub(super) fn dearest(price: &Price, prompt: Tokens, output: Tokens) -> Option<M
         write_long: Some(prompt),
         ..usage.clone()
     };
-    let written = [bill(price, &short), bill(price, &long)];
-    written
-        .into_iter()
-        .flatten()
-        .chain(bill_uncached(price, &usage))
-        .max()
+    if price.storage_hour.is_some() && kept_ms.is_none() {
+        return None;
+    }
+    let moment = Moment {
+        at_ms: None,
+        kept_ms,
+    };
+    let at_peak = price.peak.as_ref().map(|peak| Price {
+        tiers: peak.tiers.clone(),
+        ..price.clone()
+    });
+    let most = |price: &Price| {
+        let each = [&usage, &short, &long].map(|usage| buckets(price, usage, moment));
+        let bills = each.into_iter().flatten().map(|buckets| buckets.sum());
+        bills.max()
+    };
+    most(price).max(at_peak.as_ref().and_then(most))
 }
 
 impl Estimate {

@@ -16,7 +16,6 @@ use crate::record::{
     self, AttemptKey, Ending, Manifest, Outcome, Places, ReadError, RequestRecord, Run, SpanStore,
     TargetFacts,
 };
-use crate::tokens::SharedEncoder;
 use crate::units::{Micros, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -151,6 +150,7 @@ impl Done<'_> {
             };
             let mut work = Work {
                 facts,
+                started_ms: self.manifest.started.epoch_ms(),
                 place,
                 counter: &mut counters[number],
                 index: &mut index,
@@ -238,6 +238,8 @@ impl Done<'_> {
 /// The records of one target.
 struct Work<'a> {
     facts: &'a TargetFacts,
+    /// When the run began, in milliseconds since 1970.
+    started_ms: i64,
     place: &'a Place,
     counter: &'a mut Option<Counter>,
     index: &'a mut Index,
@@ -289,7 +291,14 @@ impl Work<'_> {
             }
             None => None,
         };
-        let mut found = computed(self.facts, &records, &texts, encoder.as_ref());
+        let inputs = Inputs {
+            target: self.facts,
+            records: &records,
+            spans: &texts,
+            started_ms: Some(self.started_ms),
+            encoder: encoder.as_ref(),
+        };
+        let mut found = bounds(&inputs).unwrap_or_default();
         found.retain(|bound| !self.index.known.contains(&bound.key()));
         self.writer.bounds(found).await;
         Ok(texts)
@@ -306,21 +315,6 @@ fn batch(entries: &[Entry]) -> usize {
         }
     }
     many
-}
-
-fn computed(
-    target: &TargetFacts,
-    records: &[RequestRecord],
-    spans: &SpanStore,
-    encoder: Option<&SharedEncoder>,
-) -> Vec<record::BoundRecord> {
-    let inputs = Inputs {
-        target,
-        records,
-        spans,
-        encoder,
-    };
-    bounds(&inputs).unwrap_or_default()
 }
 
 fn verdict(ending: &Ending, any_ok: bool) -> Exit {

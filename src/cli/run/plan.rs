@@ -4,10 +4,11 @@ use super::dry::dearest;
 use super::levels::Load;
 use super::state::{self, EvictionProbe};
 use super::{Arguments, shard};
-use crate::analysis::cost::bill;
+use crate::analysis::cost::{Moment, buckets};
 use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
+pub(super) use crate::cli::target::EMBEDDED;
 use crate::cli::target::{Aim, IsolateBy, parse_model};
 use crate::cli::tokens::Counter;
 use crate::cli::{output, planned, resources, serve, targets as target_files};
@@ -15,7 +16,9 @@ use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
 use crate::load::limits::{Budget, Gate, Tariff};
 use crate::load::{self, Beginning, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
-use crate::record::{ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts};
+use crate::record::{
+    ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts, WallTime,
+};
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
@@ -27,9 +30,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The target that is started for the run.
-pub(super) const EMBEDDED: &str = "embedded";
 
 /// A run, settled.
 pub(super) struct Planned {
@@ -237,11 +237,24 @@ impl Planned {
     pub(super) fn gate(&self, target: &Target, budget: &Arc<Budget>) -> Gate {
         let tariff = match target.price.clone() {
             None => Tariff::free(),
-            Some(price) => {
+            Some(mut price) => {
+                let kept_ms = target
+                    .lifetime
+                    .and_then(|span| u64::try_from(span.as_millis()).ok());
+                if kept_ms.is_none() {
+                    // What cannot be reckoned holds nothing back; the rest does.
+                    price.storage_hour = None;
+                }
                 let bound = price.clone();
+                let now = move || Moment {
+                    at_ms: Some(WallTime::now().epoch_ms()),
+                    kept_ms,
+                };
                 Tariff::new(
-                    move |usage| bill(&price, usage),
-                    move |prompt, output| dearest(&bound, prompt, output).unwrap_or_default(),
+                    move |usage| Some(buckets(&price, usage, now())?.sum()),
+                    move |prompt, output| {
+                        dearest(&bound, kept_ms, prompt, output).unwrap_or_default()
+                    },
                 )
             }
         };

@@ -81,7 +81,7 @@ impl Progress {
         if !watched {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {msg}") {
             bar.set_style(style);
         }
         let seen = cells.iter().enumerate().map(|(at, cell)| Seen {
@@ -152,7 +152,7 @@ impl Progress {
                 reason = "a share of a thousand"
             )]
             self.bar.set_position((view.share() * WHOLE as f64) as u64);
-            self.bar.set_message(view.line());
+            self.bar.set_message(view.lines().join("\n"));
         }
     }
 
@@ -261,24 +261,40 @@ impl View {
         })
     }
 
+    /// Everything in one line, where lines are kept.
     fn line(&self) -> String {
         let seen = self.seen();
         let ran = seen.ran + self.round.elapsed();
-        let mut line = format!("{}: {}", seen.name, seen.counts(ran));
+        let parts = [seen.counts(ran), seen.troubles(), self.course()];
+        format!("{}: {}", seen.name, parts.concat().join(", "))
+    }
+
+    /// The same for a terminal, which would cut one line that long.
+    fn lines(&self) -> Vec<String> {
+        let seen = self.seen();
+        let ran = seen.ran + self.round.elapsed();
+        let first = format!("{}: {}", seen.name, self.course().join(", "));
+        let others = [seen.counts(ran), seen.troubles()];
+        let others = others.iter().filter(|parts| !parts.is_empty());
+        std::iter::once(first)
+            .chain(others.map(|parts| format!("  {}", parts.join(", "))))
+            .collect()
+    }
+
+    /// Where the run as a whole stands.
+    fn course(&self) -> Vec<String> {
+        let mut parts = Vec::new();
         let spent = self.budget.spent();
         if spent > Money(0) {
-            line.push_str(&format!(", {} USD so far", cents(spent)));
+            parts.push(format!("{} USD so far", cents(spent)));
         }
         let done = self.cells.iter().filter(|seen| seen.done).count();
-        line.push_str(&format!(
-            ", cell {} of {}",
-            (done + usize::from(!seen.done)),
-            self.cells.len()
-        ));
+        let at = done + usize::from(!self.seen().done);
+        parts.push(format!("cell {at} of {}", self.cells.len()));
         if let Some(left) = self.left().filter(|_| done < self.cells.len()) {
-            line.push_str(&format!(", {} left", duration::shown(left)));
+            parts.push(format!("{} left", duration::shown(left)));
         }
-        line
+        parts
     }
 }
 
@@ -299,7 +315,7 @@ impl Seen {
         by_count.max(by_time).min(1.0)
     }
 
-    fn counts(&self, ran: Duration) -> String {
+    fn counts(&self, ran: Duration) -> Vec<String> {
         let tally = &self.tally;
         let mut parts = vec![format!("{} requests", tally.requests)];
         if ran >= Duration::from_secs(1) {
@@ -314,6 +330,12 @@ impl Seen {
         if let (Some(p50), Some(p90)) = (tally.ttft(0.5), tally.ttft(0.9)) {
             parts.push(format!("first token {p50} (p90 {p90})"));
         }
+        parts
+    }
+
+    fn troubles(&self) -> Vec<String> {
+        let tally = &self.tally;
+        let mut parts = Vec::new();
         if let Some(lost) = &tally.lost {
             parts.push(format!(
                 "{} failed ({})",
@@ -335,6 +357,6 @@ impl Seen {
             let mark = if tally.is_late() { " (late)" } else { "" };
             parts.push(format!("client late p99 {late}{mark}"));
         }
-        parts.join(", ")
+        parts
     }
 }

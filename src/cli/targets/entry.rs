@@ -1,6 +1,7 @@
 //! A target as a file states it, completed by its preset.
 
 use crate::cache::Model;
+use crate::cache::known::Rule;
 use crate::chat::Family;
 use crate::cli::exit::Failure;
 use crate::cli::target::Aim;
@@ -226,6 +227,7 @@ impl Entry {
     /// it was not found to be.
     pub(crate) fn after(&self, target: &mut Target) {
         let preset = self.preset;
+        target.preset = preset;
         target.salted = self
             .salted
             .unwrap_or(target.salted || preset.is_some_and(|preset| preset.salted));
@@ -234,12 +236,11 @@ impl Entry {
             .or(preset.map(|preset| preset.tools_first))
             .unwrap_or(target.tools_first);
         if target.cache.is_none() {
-            // A test reads every preset's model.
-            target.cache = preset.and_then(|preset| preset.cache?.parse().ok());
+            let rule = preset.and_then(|preset| preset.rule(&target.model));
+            // A test reads every rule's model.
+            target.cache = rule.and_then(|rule| rule.cache.parse().ok());
+            target.lifetime = target.lifetime.or(rule.and_then(|rule| rule.lifetime));
         }
-        target.lifetime = target
-            .lifetime
-            .or(preset.and_then(|preset| preset.lifetime));
         target.tolerance = self.tolerance.unwrap_or_default();
         target.rates = self.rates;
         target.metrics.clone_from(&self.metrics);
@@ -254,6 +255,27 @@ impl Entry {
         }
         target.unreliable.clone_from(&self.unreliable);
         target.absent_is_zero.clone_from(&self.absent_is_zero);
+    }
+
+    /// What is published of the cache of its model.
+    pub(super) fn rule(&self, model: &str) -> Option<&'static Rule> {
+        self.preset.and_then(|preset| preset.rule(model))
+    }
+
+    /// What is not certain of the cache of `model`, or that nothing is known of it,
+    /// where its preset knows caches and neither entry nor server says how it works.
+    pub(crate) fn cache_note(&self, model: &str) -> Option<String> {
+        let preset = self.preset.filter(|preset| preset.has_rules())?;
+        if self.cache.is_some() || model.is_empty() {
+            return None;
+        }
+        match preset.rule(model) {
+            Some(rule) => rule.note.map(|note| format!("cache of `{model}`: {note}")),
+            None => Some(format!(
+                "nothing is known of how {} caches `{model}`: bounds need `cache_model`; `probe` finds one",
+                preset.name
+            )),
+        }
     }
 
     /// The environment variables that it reads.

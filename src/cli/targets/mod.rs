@@ -10,6 +10,7 @@ mod check;
 mod entry;
 mod error;
 mod grammar;
+mod mask;
 mod show;
 
 pub(super) use entry::{Entry, Prices};
@@ -56,8 +57,8 @@ fn parse(
     folder: &Path,
 ) -> Result<Vec<Entry>, crate::scenario::ScenarioError> {
     let source = Source::new(name, text);
-    let file = read(&source)?;
-    check::entries(&source, file, folder)
+    let read = read(&source).and_then(|file| check::entries(&source, file, folder));
+    read.map_err(mask::masked)
 }
 
 /// The file that was named, else the first that is found beside `scenarios` or

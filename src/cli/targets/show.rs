@@ -1,8 +1,9 @@
 //! What is known of each target, for `list targets`.
 
 use super::entry::{Entry, KeyPlace, Prices};
+use crate::cache::{Model, known};
 use crate::load::Affinity;
-use crate::load::preset::{PRESETS, Preset};
+use crate::load::preset::{self, PRESETS, Preset};
 use crate::record::PublicUrl;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -57,7 +58,19 @@ fn one_entry(out: &mut String, entry: &Entry) {
         line(out, "headers", &names.join(", "));
     }
     let cache = entry.cache.as_ref().map(ToString::to_string);
-    cache_line(out, cache.as_deref(), entry.lifetime, None);
+    let rule = entry.model.as_deref().and_then(|model| entry.rule(model));
+    let stated = cache.as_deref().or(rule.map(|rule| rule.cache));
+    let lifetime = entry.lifetime.or(rule.and_then(|rule| rule.lifetime));
+    if let Some(stated) = stated {
+        line(out, "cache", &cache_words(stated, lifetime));
+    }
+    let note = entry
+        .model
+        .as_deref()
+        .and_then(|model| entry.cache_note(model));
+    if let Some(note) = note {
+        line(out, "", &format!("({note})"));
+    }
     match &entry.prices {
         None => {}
         Some(Prices::Model(model)) => line(out, "prices", &format!("of {model}")),
@@ -99,7 +112,20 @@ fn one_preset(out: &mut String, preset: &Preset) {
         line(out, "key", &format!("in {name}{sent}"));
     }
     line(out, "counts", preset.usage);
-    cache_line(out, preset.cache, preset.lifetime, preset.minimum);
+    for rule in known::rules(preset.name) {
+        let models = match rule.models {
+            ["*"] => String::new(),
+            models => format!("{}: ", models.join(", ")),
+        };
+        let said = cache_words(rule.cache, rule.lifetime);
+        line(out, "cache", &format!("{models}{said}"));
+        if let Some(note) = rule.note {
+            line(out, "", &format!("({note})"));
+        }
+        if (rule.source, rule.as_of) != (preset.source, preset.as_of) {
+            line(out, "", &format!("({}, {})", rule.as_of, rule.source));
+        }
+    }
     let affinity = preset.affinity.map(|affinity| (affinity, String::new()));
     let elsewhere = preset.affinity_on.iter();
     let elsewhere = elsewhere.map(|(dialect, affinity)| (*affinity, format!(" (on {dialect})")));
@@ -122,9 +148,7 @@ fn one_preset(out: &mut String, preset: &Preset) {
     if !sent.is_empty() {
         line(out, "sent too", &sent.join("; "));
     }
-    if !preset.prices.is_empty() {
-        line(out, "prices", &preset.prices.join(", "));
-    }
+    line(out, "prices", &price_words(preset.prices));
     for (dialect, why) in preset.unreliable {
         let on = if dialect.is_empty() {
             String::new()
@@ -137,21 +161,29 @@ fn one_preset(out: &mut String, preset: &Preset) {
     out.push('\n');
 }
 
-fn cache_line(
-    out: &mut String,
-    cache: Option<&str>,
-    lifetime: Option<Duration>,
-    minimum: Option<u64>,
-) {
+fn price_words(prices: preset::Prices) -> String {
+    match prices {
+        preset::Prices::Of(models) => format!("of {}", models.join(", ")),
+        preset::Prices::Behind | preset::Prices::Makers => {
+            "those of the provider behind it".to_owned()
+        }
+        preset::Prices::Own => "none by the token: one's own machines".to_owned(),
+        preset::Prices::Unknown => "not found: state them with `prices`".to_owned(),
+    }
+}
+
+fn cache_words(cache: &str, lifetime: Option<Duration>) -> String {
+    let least = cache
+        .parse::<Model>()
+        .ok()
+        .and_then(|model| model.minimum());
     let said = [
-        cache.map(str::to_owned),
-        minimum.map(|tokens| format!("from {tokens} tokens")),
+        Some(cache.to_owned()),
+        least.map(|tokens| format!("from {tokens} tokens")),
         lifetime.map(|lifetime| format!("entries live {}", span(lifetime))),
     ];
     let said: Vec<String> = said.into_iter().flatten().collect();
-    if !said.is_empty() {
-        line(out, "cache", &said.join(", "));
-    }
+    said.join(", ")
 }
 
 fn span(span: Duration) -> String {

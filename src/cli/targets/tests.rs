@@ -65,6 +65,57 @@ fn every_field_is_read() {
 }
 
 #[test]
+fn the_cache_rule_is_that_of_the_model_and_none_is_guessed() {
+    let cases = [
+        (
+            "openai",
+            "gpt-5.4",
+            Some(("steps:128,min=1024", Some(86_400))),
+        ),
+        ("openai", "gpt-6.1-sol", Some(("message-ends", Some(1_800)))),
+        ("azure", "gpt-6.1-sol", Some(("message-ends", Some(1_800)))),
+        (
+            "anthropic",
+            "claude-haiku-4-5",
+            Some(("breakpoints,min=4096", Some(300))),
+        ),
+        (
+            "anthropic",
+            "claude-fable-5.1",
+            Some(("breakpoints,min=512", Some(300))),
+        ),
+        (
+            "gemini",
+            "gemini-2.5-flash",
+            Some(("steps:1,min=2048", None)),
+        ),
+        ("sglang", "any", Some(("radix:1", None))),
+        ("openai", "gpt-9", None),
+        ("openrouter", "anthropic/claude-opus-5", None),
+    ];
+    for (preset, model, expected) in cases {
+        let mut target = crate::load::Target::at("t", "http://h/v1", provider::DIALECTS[0]);
+        target.model = model.into();
+        let entry = only(&format!("preset: {preset}\nurl: http://h/v1"));
+        entry.after(&mut target);
+        let found = target.cache.as_ref().map(ToString::to_string);
+        let found = found.map(|cache| (cache, target.lifetime.map(|span| span.as_secs())));
+        let expected = expected.map(|(cache, lives)| (cache.to_owned(), lives));
+        assert_eq!(found, expected, "{preset} {model}");
+        let noted = entry
+            .cache_note(model)
+            .is_some_and(|note| note.starts_with("nothing is known"));
+        assert_eq!(noted, model == "gpt-9", "{preset} {model}");
+    }
+    let stated = only("preset: openai\ncache_model: steps:64");
+    assert_eq!(
+        stated.cache_note("gpt-9"),
+        None,
+        "the entry says how it works"
+    );
+}
+
+#[test]
 fn a_preset_fills_in_what_is_left_open() {
     let environment = |name: &str| (name == "DEEPSEEK_API_KEY").then(|| "sk".to_owned());
     let target = resolved(&only("preset: deepseek"), &environment)
@@ -72,8 +123,8 @@ fn a_preset_fills_in_what_is_left_open() {
         .unwrap();
     assert_eq!(target.url, "https://api.deepseek.com/v1");
     assert_eq!(
-        target.cache.as_ref().map(ToString::to_string).as_deref(),
-        Some("units")
+        target.cache, None,
+        "nothing is assumed of a model without a name"
     );
     assert_eq!(
         (target.tolerance.tokens.0, target.tolerance.permille),

@@ -61,6 +61,7 @@ pub(super) const KIND: StrategyKind = StrategyKind {
         "window",
     ],
     compacts: false,
+    tells: Some(|key| key != Origin::TOOLS),
     start: |setup| Ok(Box::new(AppendOnly::new(setup))),
 };
 
@@ -97,7 +98,8 @@ impl Strategy for AppendOnly {
             Purpose::Subagent(helper) => vec![helper_task(&mut ledger, chain, helper, terms)],
             _ => self.history(&mut ledger, &lineage, chain, terms),
         };
-        marks::mark(&mut prompt, chain.wire.markers, &self.options);
+        let model = chain.live.model.as_deref();
+        marks::mark(&mut prompt, chain.wire.markers, &self.options, model);
         Ok(prompt)
     }
 }

@@ -35,6 +35,7 @@ pub(super) const KIND: StrategyKind = StrategyKind {
         "affinity_header",
     ],
     compacts: false,
+    tells: None,
     start: |setup| Ok(Box::new(External::new(setup)?)),
 };
 

@@ -1,8 +1,6 @@
 //! Putting a prompt of the layered family together: system, history, question.
 
-use crate::chat::{
-    Block, CacheMarker, Content, MarkerRule, Message, Prompt, Role, Span, Text, Ttl,
-};
+use crate::chat::{Block, CacheMarker, Content, MarkerRule, Message, Prompt, Role, Span, Text};
 use crate::context::configuration::Options;
 use crate::context::render;
 use crate::context::turn::place;
@@ -60,8 +58,11 @@ impl Frame {
         options: &Options,
         phrases: &Phrases,
     ) -> Prompt {
-        let marker = Some(CacheMarker {
-            ttl: options.marker_ttl.unwrap_or(Ttl::FiveMinutes),
+        let rule = options.applied_to(chain.wire).markers;
+        let marker = Some(match (marks, options.marker_ttl) {
+            // The one marker of the releases, as it is shipped: without a lifetime.
+            (Marks::Last, None) => CacheMarker::default(),
+            _ => options.marker(rule, chain.live.model.as_deref()),
         });
         let system = self.system(marks, marker);
         let summary = self.summary.as_ref().filter(|text| !text.is_empty());
@@ -79,7 +80,7 @@ impl Frame {
             tools: chain.live.tools.to_vec(),
             system,
             messages,
-            hints: render::hints(options.applied_to(chain.wire).markers),
+            hints: render::hints(rule),
             warnings: self.warnings,
         }
     }

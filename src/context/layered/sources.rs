@@ -7,6 +7,7 @@ use crate::context::render;
 use crate::context::turn::produce::{self, Clock, Producer};
 use crate::context::turn::variables;
 use crate::context::view::{Sample, UserTurn};
+use std::sync::Arc;
 
 /// The same spans with the layer in front of their origins.
 pub(super) fn in_layer(layer: &str, mut spans: Vec<Span>) -> Vec<Span> {
@@ -18,12 +19,59 @@ pub(super) fn in_layer(layer: &str, mut spans: Vec<Span>) -> Vec<Span> {
 
 /// What a part is about, for choosing among the sampled ones.
 fn part(sample: &Sample, producer: Producer<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Vec<Span>> {
-    producer
-        .parts(sample, Clock::Turn)
-        .iter()
-        .filter(|part| wanted(&part.key))
-        .map(|part| producer.part(part))
+    keyed(sample, producer, wanted)
+        .into_iter()
+        .map(|(_, spans)| spans)
         .collect()
+}
+
+fn keyed(
+    sample: &Sample,
+    producer: Producer<'_>,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<(Arc<str>, Vec<Span>)> {
+    let parts = producer.parts(sample, Clock::Turn);
+    let wanted = parts.iter().filter(|part| wanted(&part.key));
+    wanted
+        .map(|part| (Arc::clone(&part.key), producer.part(part)))
+        .collect()
+}
+
+/// The `wanted` parts, and among them what the agent's author wrote and the agent's
+/// files, in registry order.
+fn first_layer(
+    sample: &Sample,
+    producer: Producer<'_>,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<Vec<Span>> {
+    let mut parts = keyed(sample, producer, wanted);
+    let known = other(sample, true).map(|(key, span)| (Arc::clone(key), vec![span]));
+    parts.extend(known);
+    parts.sort_by_key(|(key, _)| registry::order(key));
+    parts.into_iter().map(|(_, spans)| spans).collect()
+}
+
+/// Whether a change of the source of that key shows in what goes with a question: the
+/// time, and what no registry knows. All others stand in the first layer.
+pub(super) fn goes_with_the_question(key: &str) -> bool {
+    match key {
+        key::WEB_SEARCH_TIME | key::TEMPORAL_AGENT | key::DATE | key::SEND_TIME => true,
+        Origin::TOOLS | Origin::MODEL => false,
+        _ => !registry::knows(key),
+    }
+}
+
+/// Parts under keys of their own: those that the registry knows, or the others.
+fn other(sample: &Sample, known: bool) -> impl Iterator<Item = (&Arc<str>, Span)> {
+    let chosen = sample.other.iter();
+    let chosen = chosen.filter(move |(key, _)| registry::knows(key) == known);
+    chosen.map(|(key, text)| (key, registry::span(key, text.clone())))
+}
+
+/// Whether two samples have the same parts under keys that the registry knows.
+pub(super) fn same_known(a: &Sample, b: &Sample) -> bool {
+    let known = |sample| other(sample, true).map(|(_, span)| span);
+    known(a).eq(known(b))
 }
 
 /// L1 of `layered`: agent instructions, then the sources in registry order.
@@ -38,7 +86,7 @@ pub(super) fn instructions(sample: &Sample, producer: Producer<'_>) -> Vec<Span>
         sample.system.clone()
     };
     let agent = vec![registry::span(key::AGENT, system)];
-    let parts = part(sample, producer, |key| key != key::WEB_SEARCH_TIME);
+    let parts = first_layer(sample, producer, |key| key != key::WEB_SEARCH_TIME);
     let spans = render::join("\n\n", [agent].into_iter().chain(parts));
     in_layer("L1", render::trim(spans))
 }
@@ -52,13 +100,8 @@ pub(super) fn present(sample: &Sample, producer: Producer<'_>) -> Vec<Vec<Span>>
         let text = format!("{label}{}", sample.at.datetime());
         out.push(vec![registry::span(key::TEMPORAL_AGENT, text)]);
     }
-    out.extend(unknown(sample));
+    out.extend(other(sample, false).map(|(_, span)| vec![span]));
     out
-}
-
-fn unknown(sample: &Sample) -> impl Iterator<Item = Vec<Span>> {
-    let other = sample.other.iter();
-    other.map(|(key, text)| vec![registry::span(key, text.clone())])
 }
 
 /// L1 of the releases: memory and what is dated in front, one line end, then the
@@ -76,12 +119,13 @@ pub(super) fn shipped_instructions(
     });
     let front = render::join("\n", front);
     let agent = vec![registry::span(key::AGENT, system.clone())];
-    let parts = part(sample, producer, |key| match key {
+    let parts = first_layer(sample, producer, |key| match key {
         key::MEMORY | key::WEB_SEARCH_TIME => false,
         key::PROJECT => release == Release::V4,
         _ => true,
     });
-    let parts = parts.into_iter().chain(unknown(sample));
+    let unknown = other(sample, false).map(|(_, span)| vec![span]);
+    let parts = parts.into_iter().chain(unknown);
     let mut text = render::join("\n\n", [agent].into_iter().chain(parts));
     if release == Release::V31 {
         render::append(&mut text, "\n\n", project(sample));

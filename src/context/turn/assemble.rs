@@ -51,6 +51,19 @@ impl Piece {
     fn is_always_apply(&self) -> bool {
         self.key.starts_with(key::ALWAYS_APPLY)
     }
+
+    /// Where it stands among those of its class with the lever on: what the agent's
+    /// author wrote, what is additional to it, a helper's skills, the tool runtime, and
+    /// the date of the segment.
+    fn rank(&self) -> u8 {
+        match &*self.key {
+            key::CONFIGURED => 0,
+            key::DATE => 4,
+            _ if self.is_runtime() => 3,
+            _ if self.is_always_apply() => 2,
+            _ => 1,
+        }
+    }
 }
 
 /// The two strings. Both are trimmed; either may be empty.
@@ -85,15 +98,15 @@ pub(super) fn before(mut pieces: Vec<Piece>) -> Strings {
     }
 }
 
-/// With the lever on: what may change within a turn comes last, the tool runtime
-/// behind what it is additional to.
+/// With the lever on: what may change within a turn comes last, and in either class
+/// the tool runtime behind what is additional to it.
 ///
-/// `pieces` in the order in which they are to stand within their class. With
-/// `merge` (Anthropic and OpenRouter, caching on) everything that is not of the
+/// `pieces` in the order in which those of one kind are to stand. With `merge` (Anthropic and OpenRouter, caching on) everything that is not of the
 /// turn is part of the stable string.
 pub(super) fn lever_on(pieces: Vec<Piece>, merge: bool) -> Strings {
-    let (mut front, rest): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_front);
+    let (mut front, mut rest): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_front);
     front.sort_by_key(|piece| registry::order(&piece.key));
+    rest.sort_by_key(Piece::rank);
     let (turn, conversation): (Vec<_>, Vec<_>) = rest
         .into_iter()
         .partition(|piece| piece.class == Class::Turn);
@@ -141,6 +154,7 @@ mod tests {
             "weather",
             key::QUEUED_FILES,
             key::WEB_SEARCH_TIME,
+            "agent_context_files",
             key::MEMORY,
             "always_apply_skill.review",
             key::RETRIEVED,
@@ -148,6 +162,7 @@ mod tests {
             key::ARTIFACTS,
             key::MEMORY_GUARD,
             key::PROJECT,
+            key::CONFIGURED,
             key::AGENT,
             key::WEB_SEARCH_NOTES,
         ]
@@ -161,8 +176,9 @@ mod tests {
         assert_eq!(text(&strings.stable), "web_search\nagent_instructions");
         assert_eq!(
             text(&strings.tail),
-            "web_search\nqueued_code_files\nproject\n\nmemory_guard\n\nartifacts\n\n\
-             skills_catalog\n\nretrieved_context\n\nmemory\n\nweather\n\nreview"
+            "web_search\nqueued_code_files\nconfigured_additional\n\nproject\n\n\
+             memory_guard\n\nartifacts\n\nskills_catalog\n\nretrieved_context\n\n\
+             memory\n\nagent_context_files\n\nweather\n\nreview"
         );
     }
 
@@ -177,9 +193,10 @@ mod tests {
                 _ => piece,
             })
             .collect();
-        let conversation = "project\n\nmemory_guard\n\nartifacts\n\nskills_catalog\n\n\
+        let conversation = "configured_additional\n\nproject\n\nmemory_guard\n\n\
+                            artifacts\n\nskills_catalog\n\nagent_context_files\n\n\
                             review\nweb_search";
-        let turn = "retrieved_context\n\nmemory\nqueued_code_files\n\nweather";
+        let turn = "retrieved_context\n\nmemory\n\nweather\nqueued_code_files";
 
         let apart = lever_on(pieces.clone(), false);
         assert_eq!(text(&apart.stable), "web_search\nagent_instructions");

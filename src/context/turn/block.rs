@@ -2,7 +2,8 @@
 //!
 //! Invariants: the text is a function of the stored update alone (no clock, no
 //! zone, no live state), but for memory, which can be withheld; nothing inside
-//! can close the block.
+//! can close the block or pass for an item of it: a line that begins as an item
+//! does is indented, and so is every further line of a fact.
 //!
 //! Source: turn context, section 4.4.
 
@@ -14,6 +15,9 @@ use crate::context::registry::{self, key};
 use crate::context::render::{escape, join};
 use crate::context::view::ToolOutput;
 use std::sync::Arc;
+
+/// Labels of items that are no keys of sources.
+const LABELS: &[&str] = &["sent", "retrieved", "tool", "files"];
 
 /// Name of the block's element.
 pub(super) const TAG: &str = key::UPDATE;
@@ -112,14 +116,36 @@ fn fact(change: &FactChange, form: MemoryForm) -> String {
         (FactChange::Removed { key, .. }, MemoryForm::Keyed) => format!("removed {key}"),
         (FactChange::Removed { value, .. }, MemoryForm::Values) => format!("removed: {value}"),
     }
+    .replace('\r', "")
+    .replace('\n', "\n  ")
 }
 
 /// `text` under a line of its own, escaped; the line alone where there is no text.
 fn labelled(key: &str, label: &str, mut text: Vec<Span>) -> Vec<Span> {
     for span in &mut text {
-        span.text = escape(&span.text, TAG);
+        span.text = indented(escape(&span.text, TAG));
     }
     join("\n", [vec![registry::span(key, label)], text])
+}
+
+/// `text` with two blanks in front of every line that begins as an item does. Shared
+/// where there is none.
+fn indented(text: Text) -> Text {
+    if !text.split('\n').any(begins_item) {
+        return text;
+    }
+    let indent = |line: &str| {
+        let blanks = if begins_item(line) { "  " } else { "" };
+        format!("{blanks}{line}")
+    };
+    let lines: Vec<String> = text.split('\n').map(indent).collect();
+    Text::from(lines.join("\n"))
+}
+
+/// Whether a line begins with a label that items have.
+fn begins_item(line: &str) -> bool {
+    let label = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    label.is_some_and(|(label, _)| LABELS.contains(&label) || registry::knows(label))
 }
 
 #[cfg(test)]

@@ -4,23 +4,23 @@
 
 use super::place::Placed;
 use crate::chat::{
-    Block, CacheMarker, Content, Family, MarkerRule, Message, Prompt, Role, Tool, Ttl, Wire,
+    Block, CacheMarker, Content, Family, MarkerRule, Message, Prompt, Role, Tool, Wire,
 };
+use crate::context::configuration::{Options, is_claude};
 
 /// Marks `prompt`, whose system prompt and messages are `placed`.
 ///
-/// `ttl`: an hour unless a configuration says otherwise. `model` matters for
-/// Bedrock only: other models than Claude take no marker on tools and keep
-/// entries for five minutes; a model that is not named counts as Claude.
+/// `model` matters for Bedrock only: other models than Claude take no marker on tools
+/// and keep entries for five minutes; a model that is not named counts as Claude.
 pub(super) fn mark(
     prompt: &mut Prompt,
     placed: &Placed,
     wire: Wire,
-    ttl: Ttl,
+    options: &Options,
     model: Option<&str>,
 ) {
     let claude = model.is_none_or(is_claude);
-    let marker = CacheMarker { ttl };
+    let marker = options.marker(wire.markers, model);
     match wire.markers {
         MarkerRule::None => {}
         MarkerRule::Anthropic | MarkerRule::AnthropicOld => {
@@ -45,9 +45,6 @@ pub(super) fn mark(
             mark_message(at.and_then(|at| prompt.messages.get_mut(at)), marker);
         }
         MarkerRule::Bedrock => {
-            let marker = CacheMarker {
-                ttl: if claude { ttl } else { Ttl::FiveMinutes },
-            };
             if claude {
                 mark_tools(&mut prompt.tools, marker);
             }
@@ -55,11 +52,6 @@ pub(super) fn mark(
             mark_last(prompt.messages.last_mut(), marker, is_text);
         }
     }
-}
-
-fn is_claude(model: &str) -> bool {
-    let model = model.to_ascii_lowercase();
-    model.contains("claude") || model.contains("anthropic")
 }
 
 fn mark_tools(tools: &mut [Tool], marker: CacheMarker) {

@@ -30,7 +30,7 @@ use super::registry;
 use super::render::hints;
 use super::strategy::{ContextError, Plan, Setup, Strategy, StrategyKind};
 use super::view::{Chain, Purpose, Sample};
-use crate::chat::{Class, Message, Origin, Prompt, Role, Span, Ttl};
+use crate::chat::{Class, Message, Origin, Prompt, Role, Span};
 use history::{History, Manner, Messages, Notes};
 use place::Layout;
 use produce::Producer;
@@ -65,6 +65,7 @@ pub(super) const DEV: StrategyKind = StrategyKind {
     about: "Context re-read on every request and written into the system prompt, volatile text in front",
     options: BEFORE,
     compacts: false,
+    tells: Some(|_| false),
     start: |setup| TurnContext::start(Arm::Dev, setup),
 };
 pub(super) const LEVER_OFF: StrategyKind = StrategyKind {
@@ -72,6 +73,7 @@ pub(super) const LEVER_OFF: StrategyKind = StrategyKind {
     about: "The same as dev, with the stable-context lever present and off",
     options: BEFORE,
     compacts: false,
+    tells: Some(|_| false),
     start: |setup| TurnContext::start(Arm::Off, setup),
 };
 pub(super) const PARTS: StrategyKind = StrategyKind {
@@ -79,6 +81,7 @@ pub(super) const PARTS: StrategyKind = StrategyKind {
     about: "Lever on, first half: classified parts, time anchored to the start of the conversation",
     options: READ,
     compacts: false,
+    tells: Some(|_| false),
     start: |setup| TurnContext::start(Arm::Parts, setup),
 };
 pub(super) const TURN_CONTEXT: StrategyKind = StrategyKind {
@@ -86,6 +89,7 @@ pub(super) const TURN_CONTEXT: StrategyKind = StrategyKind {
     about: "Lever on: changes planned at send time, one block per message, system prompt frozen per segment",
     options: READ,
     compacts: false,
+    tells: Some(planned::tells),
     start: |setup| TurnContext::start(Arm::Planned, setup),
 };
 
@@ -216,9 +220,8 @@ impl Strategy for TurnContext {
             hints: hints(layout.wire.markers),
             warnings: self.warnings(configured),
         };
-        let ttl = self.options.marker_ttl.unwrap_or(Ttl::Hour);
-        let model = configured.model.as_deref();
-        markers::mark(&mut prompt, &placed, layout.wire, ttl, model);
+        let model = chain.live.model.as_deref();
+        markers::mark(&mut prompt, &placed, layout.wire, &self.options, model);
         Ok(prompt)
     }
 }

@@ -12,12 +12,23 @@ use super::history::update_of;
 use super::live::agent_piece;
 use super::produce::{Clock, Producer};
 use super::state::{self, Anchor, Output, To, Update, Value};
-use crate::chat::Class;
+use crate::chat::{Class, Origin};
 use crate::context::registry::{self, key};
 use crate::context::stored::Stored;
 use crate::context::strategy::Plan;
 use crate::context::view::{Chain, Link, Purpose, Sample, UserTurn};
 use std::sync::Arc;
+
+/// Whether a change of the source of that key is planned: then it is told in a message
+/// and the anchor stays. What no sample holds is read anew: agent instructions, what
+/// their author wrote, and keys that no registry knows.
+pub(super) fn tells(key: &str) -> bool {
+    match key {
+        key::AGENT | key::TEMPORAL_AGENT | key::CONFIGURED | key::AGENT_FILES => false,
+        Origin::TOOLS | Origin::MODEL => false,
+        _ => registry::knows(key),
+    }
+}
 
 fn as_anchor(stored: Option<&Stored>) -> Option<&Anchor> {
     match stored {

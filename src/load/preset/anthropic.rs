@@ -1,8 +1,16 @@
 //! Anthropic.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::chat::Family;
-use std::time::Duration;
+
+/// Models of which prices are known.
+pub(super) const MODELS: &[&str] = &[
+    "claude-fable-5.1",
+    "claude-opus-5.5",
+    "claude-sonnet-5.5",
+    "claude-haiku-5.5",
+    "claude-haiku-4.5",
+];
 
 /// The facts.
 pub(super) static PRESET: Preset = Preset {
@@ -15,17 +23,8 @@ pub(super) static PRESET: Preset = Preset {
     key_env: Some("ANTHROPIC_API_KEY"),
     usage: "input_tokens excludes cache_read_input_tokens and cache_creation_input_tokens; in streams the last value of each counts",
     tools_first: true,
-    cache: Some("breakpoints"),
-    lifetime: Some(Duration::from_mins(5)),
-    minimum: Some(1024),
-    prices: &[
-        "claude-fable-5.1",
-        "claude-opus-5.5",
-        "claude-sonnet-5.5",
-        "claude-haiku-5.5",
-        "claude-haiku-4.5",
-    ],
-    source: "Anthropic's page on prompt caching; minimums are 512 to 4,096 by model",
+    prices: Prices::Of(MODELS),
+    source: "Anthropic's page on prompt caching",
     as_of: "2026-10-07",
     ..Preset::CHAT
 };

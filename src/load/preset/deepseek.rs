@@ -1,6 +1,6 @@
 //! DeepSeek.
 
-use super::Preset;
+use super::{Preset, Prices};
 
 /// The facts.
 pub(super) static PRESET: Preset = Preset {
@@ -9,8 +9,7 @@ pub(super) static PRESET: Preset = Preset {
     url: "https://api.deepseek.com/v1",
     key_env: Some("DEEPSEEK_API_KEY"),
     usage: "prompt_cache_hit_tokens and prompt_cache_miss_tokens add up to prompt_tokens; a miss is plain input, not a write",
-    cache: Some("units"),
-    prices: &["deepseek-flash", "deepseek-v4-pro"],
+    prices: Prices::Of(&["deepseek-flash", "deepseek-v4-pro"]),
     source: "DeepSeek's pages on its cache and prices",
     as_of: "2026-11-15",
     ..Preset::CHAT

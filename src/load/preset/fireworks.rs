@@ -10,8 +10,7 @@ pub(super) static PRESET: Preset = Preset {
     url: "https://api.fireworks.ai/inference/v1",
     key_env: Some("FIREWORKS_API_KEY"),
     affinity: Some(Affinity::Header("x-session-affinity")),
-    cache: Some("steps:1,min=1"),
-    source: "Fireworks' page on prompt caching; its step was not found",
+    source: "Fireworks' page on prompt caching",
     as_of: "2026-11-30",
     ..Preset::CHAT
 };

@@ -1,6 +1,6 @@
 //! Gemini, native.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::chat::Family;
 
 /// The facts.
@@ -14,16 +14,15 @@ pub(super) static PRESET: Preset = Preset {
     key_env: Some("GEMINI_API_KEY"),
     usage: "promptTokenCount includes cachedContentTokenCount, which is left out where it is 0",
     tools_first: true,
-    cache: Some("steps:1,min=4096"),
-    minimum: Some(4096),
-    prices: &[
+    prices: Prices::Of(&[
         "gemini-4-argon",
         "gemini-4-neon",
         "gemini-4-hydrogen",
         "gemini-3.8-flash",
         "gemini-3.1-pro",
-    ],
-    source: "Gemini's page on context caching; models of 2.5 have a minimum of 2,048",
+        "gemini-3.1-pro-preview",
+    ]),
+    source: "Gemini's page on context caching",
     as_of: "2026-10-23",
     ..Preset::CHAT
 };

@@ -1,6 +1,6 @@
 //! The LiteLLM proxy.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::load::target::Tolerance;
 
 /// The facts.
@@ -17,6 +17,7 @@ pub(super) static PRESET: Preset = Preset {
         "LiteLLM loses cache counts where it translates /v1/messages; measure on openai-chat",
     )],
     tolerance: Tolerance::NONE,
+    prices: Prices::Behind,
     source: "LiteLLM's documentation and issues; 1.108.7 and 1.110.2 measured",
     as_of: "2026-11-30",
     ..Preset::CHAT

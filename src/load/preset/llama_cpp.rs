@@ -1,6 +1,6 @@
 //! llama.cpp's server.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::load::target::Tolerance;
 
 /// The facts.
@@ -12,6 +12,7 @@ pub(super) static PRESET: Preset = Preset {
     usage: "as OpenAI, and timings.cache_n beside it; the last prompt token is always computed",
     tolerance: Tolerance::NONE,
     metrics: &["/metrics"],
+    prices: Prices::Own,
     source: "llama.cpp's README and measured; the number of slots is asked of /props",
     as_of: "2026-11-30",
     ..Preset::CHAT

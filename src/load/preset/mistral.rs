@@ -1,6 +1,6 @@
 //! Mistral.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::load::target::Affinity;
 
 /// The facts.
@@ -12,9 +12,8 @@ pub(super) static PRESET: Preset = Preset {
     usage: "as OpenAI; streams end with usage by themselves",
     affinity: Some(Affinity::Field("prompt_cache_key")),
     body: &[("stream_options", "null")],
-    cache: Some("steps:1,min=1"),
-    prices: &["mistral-large-2512"],
-    source: "Mistral's page on prompt caching; its step was not found",
+    prices: Prices::Of(&["mistral-large-2512"]),
+    source: "Mistral's page on prompt caching",
     as_of: "2026-06-09",
     ..Preset::CHAT
 };

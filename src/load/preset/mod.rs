@@ -1,7 +1,8 @@
 //! What is known of vendors, gateways and servers, as data with a date.
 //!
 //! A preset fills in what a targets file or a flag leaves open; whatever these
-//! say goes before it. A new one is a file here and a line in [`PRESETS`].
+//! say goes before it. A new one is a file here, a line in [`PRESETS`], and rows in
+//! [`known::RULES`] for what is published of its cache.
 //!
 //! Invariants: no vendor's peculiarity is code, only data here; every preset
 //! says when its facts were read and where; a fact that was not found is absent.
@@ -27,8 +28,39 @@ mod vllm;
 mod xai;
 
 use super::target::{Affinity, Tolerance};
-use crate::chat::Family;
-use std::time::Duration;
+use crate::cache::known::{self, Rule};
+use crate::chat::{Family, ModelName};
+
+/// What a token costs at a preset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prices {
+    /// As the price list says, for these models. The same model served by somebody
+    /// else may cost something else.
+    Of(&'static [&'static str]),
+    /// A gateway hands on what the provider that it names in front of a model asks for.
+    Behind,
+    /// The same of a gateway that names who made the model: others may serve it too,
+    /// for other prices, where its weights are open.
+    Makers,
+    /// One's own machines: nothing by the token.
+    Own,
+    /// Its prices were not found.
+    Unknown,
+}
+
+impl Prices {
+    /// Whether the price list's price of `model` holds there.
+    pub fn listed(self, model: &str) -> bool {
+        match self {
+            Self::Of(models) => {
+                let model = ModelName::new(model);
+                models.iter().any(|known| model.is(known))
+            }
+            Self::Behind | Self::Makers => true,
+            Self::Own | Self::Unknown => false,
+        }
+    }
+}
 
 /// Facts about one vendor, gateway or server.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +97,8 @@ pub struct Preset {
     pub salted: bool,
     /// Whether it renders tool definitions in front of everything.
     pub tools_first: bool,
-    /// Its cache model; `None` where it depends on what stands behind, or is not known.
-    pub cache: Option<&'static str>,
-    /// How long it keeps an unused entry; `None` where nothing is promised.
-    pub lifetime: Option<Duration>,
-    /// Least prompt that can hit, in tokens.
-    pub minimum: Option<u64>,
-    /// Models whose prices come with the program.
-    pub prices: &'static [&'static str],
+    /// Whose prices hold there.
+    pub prices: Prices,
     /// Dialects (empty: all) whose read count is known to be wrong here, and why.
     pub unreliable: &'static [(&'static str, &'static str)],
     /// By how much counts may exceed a bound.
@@ -105,10 +131,7 @@ impl Preset {
         limit_field: "max_tokens",
         salted: false,
         tools_first: false,
-        cache: None,
-        lifetime: None,
-        minimum: None,
-        prices: &[],
+        prices: Prices::Unknown,
         unreliable: &[],
         tolerance: Tolerance::HOSTED,
         metrics: &[],
@@ -135,6 +158,18 @@ impl Preset {
             .iter()
             .find(|(on, _)| on.is_empty() || *on == dialect);
         known.map(|(_, why)| *why)
+    }
+
+    /// How its cache treats `model`; `None` where that depends on what stands
+    /// behind, or is not known.
+    pub fn rule(&self, model: &str) -> Option<&'static Rule> {
+        known::rule(self.name, model)
+    }
+
+    /// Whether its cache is known for some models: then one that it is not known for
+    /// is worth a word.
+    pub fn has_rules(&self) -> bool {
+        known::rules(self.name).next().is_some()
     }
 
     /// Whether the URL is whole, without a part that differs by account.
@@ -174,7 +209,6 @@ pub fn find(name: &str) -> Option<&'static Preset> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::Model;
     use crate::provider;
     use crate::record::WallTime;
     use serde_json::Value;
@@ -195,8 +229,6 @@ mod tests {
             assert!(WallTime::parse(&noon).is_some(), "{name}: {noon}");
             assert!(provider::find(preset.dialect).is_some(), "{name}");
             assert!(preset.url.contains("://"), "{name}");
-            let model = preset.cache.map(str::parse::<Model>);
-            assert!(model.is_none_or(|model| model.is_ok()), "{name}");
             for (field, json) in preset.body {
                 assert!(
                     serde_json::from_str::<Value>(json).is_ok(),

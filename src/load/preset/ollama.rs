@@ -1,6 +1,6 @@
 //! Ollama.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::load::target::Tolerance;
 
 /// The facts.
@@ -9,12 +9,12 @@ pub(super) static PRESET: Preset = Preset {
     about: "Ollama: has a cache and does not say what it takes from it",
     url: "http://127.0.0.1:11434/v1",
     usage: "no count of reads; the Responses format writes a constant 0",
-    cache: Some("slots:1"),
     unreliable: &[(
         "",
         "Ollama does not report what it takes from its cache, or writes a constant 0",
     )],
     tolerance: Tolerance::NONE,
+    prices: Prices::Own,
     source: "Ollama's sources",
     as_of: "2026-08-21",
     ..Preset::CHAT

@@ -1,14 +1,23 @@
-//! OpenAI, models of 5.6 and later.
+//! OpenAI.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::chat::Family;
 use crate::load::target::Affinity;
-use std::time::Duration;
+
+/// Models of which prices are known.
+pub(super) const MODELS: &[&str] = &[
+    "gpt-6.2-astra",
+    "gpt-6.2-sol",
+    "gpt-6.1-sol",
+    "gpt-6.1-terra",
+    "gpt-6-luna",
+    "gpt-5.5",
+];
 
 /// The facts.
 pub(super) static PRESET: Preset = Preset {
     name: "openai",
-    about: "OpenAI: entries end at messages from 5.6 on; before, in steps of 128 (set cache_model)",
+    about: "OpenAI: entries end at messages from 5.6 on, before it every so many tokens",
     url: "https://api.openai.com/v1",
     family: Family::Openai,
     key_env: Some("OPENAI_API_KEY"),
@@ -20,17 +29,7 @@ pub(super) static PRESET: Preset = Preset {
     )],
     limit_field: "max_completion_tokens",
     tools_first: true,
-    cache: Some("message-ends"),
-    lifetime: Some(Duration::from_mins(30)),
-    minimum: Some(1024),
-    prices: &[
-        "gpt-6.2-astra",
-        "gpt-6.2-sol",
-        "gpt-6.1-sol",
-        "gpt-6.1-terra",
-        "gpt-6-luna",
-        "gpt-5.5",
-    ],
+    prices: Prices::Of(MODELS),
     source: "OpenAI's guide on prompt caching",
     as_of: "2026-10-02",
     ..Preset::CHAT

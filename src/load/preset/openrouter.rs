@@ -1,6 +1,6 @@
 //! OpenRouter.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::chat::Family;
 
 /// The facts.
@@ -14,6 +14,7 @@ pub(super) static PRESET: Preset = Preset {
     headers: &[("x-openrouter-cache", "false")],
     body: &[("usage", r#"{"include":true}"#)],
     tools_first: true,
+    prices: Prices::Makers,
     source: "OpenRouter's page on prompt caching; it keeps a conversation on one provider for 10 idle minutes",
     as_of: "2026-11-30",
     ..Preset::CHAT

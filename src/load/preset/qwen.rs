@@ -1,7 +1,6 @@
 //! Alibaba Qwen.
 
 use super::Preset;
-use std::time::Duration;
 
 /// The facts.
 pub(super) static PRESET: Preset = Preset {
@@ -10,10 +9,7 @@ pub(super) static PRESET: Preset = Preset {
     url: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
     key_env: Some("DASHSCOPE_API_KEY"),
     usage: "as OpenAI; explicit entries are counted as prompt_tokens_details.cache_creation_input_tokens",
-    cache: Some("steps:1,min=1024"),
-    lifetime: Some(Duration::from_mins(5)),
-    minimum: Some(1024),
-    source: "Alibaba's pages on its context cache; an older copy says 256",
+    source: "Alibaba's pages on its context cache",
     as_of: "2026-11-16",
     ..Preset::CHAT
 };

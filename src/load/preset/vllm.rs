@@ -1,6 +1,6 @@
 //! vLLM.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::load::target::Tolerance;
 
 /// The facts.
@@ -13,6 +13,7 @@ pub(super) static PRESET: Preset = Preset {
     salted: true,
     tolerance: Tolerance::NONE,
     metrics: &["/metrics"],
+    prices: Prices::Own,
     source: "vLLM 0.32 measured; the block size is asked of its metrics",
     as_of: "2026-11-30",
     ..Preset::CHAT

@@ -1,6 +1,6 @@
 //! xAI.
 
-use super::Preset;
+use super::{Preset, Prices};
 use crate::load::target::Affinity;
 
 /// The facts.
@@ -12,9 +12,8 @@ pub(super) static PRESET: Preset = Preset {
     usage: "prompt_tokens includes cached_tokens; reasoning stands beside completion_tokens and is billed as output",
     affinity: Some(Affinity::Header("x-grok-conv-id")),
     affinity_on: &[("openai-responses", Affinity::Field("prompt_cache_key"))],
-    cache: Some("steps:128,min=128"),
-    prices: &["grok-4.7"],
-    source: "xAI's page on prompt caching; the step was measured by others",
+    prices: Prices::Of(&["grok-4.7"]),
+    source: "xAI's page on prompt caching",
     as_of: "2026-09-29",
     ..Preset::CHAT
 };

@@ -13,6 +13,7 @@
 //! `message_start` or with `message_delta`. `LiteLLM` starts with zeros, vLLM with
 //! the whole prompt where later only its uncached part is meant.
 
+mod piece;
 mod read;
 
 use super::openai_chat::cache_control;
@@ -85,7 +86,7 @@ impl Dialect for Anthropic {
 /// A marker behind the block that is being written.
 fn mark(out: &mut BodyWriter<'_>, ttl: Ttl) {
     out.pair_json("cache_control", cache_control(ttl));
-    out.mark();
+    out.mark(ttl);
 }
 
 fn tools(out: &mut BodyWriter<'_>, prompt: &Prompt) {

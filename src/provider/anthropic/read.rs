@@ -1,9 +1,11 @@
 //! Reads Messages, streamed or whole.
 
+use super::piece;
 use crate::chat::{ChatEvent, FinishReason};
 use crate::provider::reading::{Reader, arguments, index, list, text};
 use crate::provider::usage;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 #[derive(Default)]
 pub(super) struct AnthropicReader {
@@ -17,6 +19,10 @@ pub(super) struct AnthropicReader {
 }
 
 impl Reader for AnthropicReader {
+    fn piece<'d>(&mut self, data: &'d str) -> Option<Cow<'d, str>> {
+        piece::of(data)
+    }
+
     fn event(&mut self, name: &str, value: &Value, out: &mut Vec<ChatEvent>) {
         let delta = value.get("delta").unwrap_or(&Value::Null);
         match text(value, "type").unwrap_or(name) {

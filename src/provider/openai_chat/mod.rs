@@ -11,9 +11,10 @@ mod read;
 use super::reading::Reading;
 use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body};
 use crate::chat::{
-    Block, Content, Family, Image, Message, Part, Prompt, Role, Span, ToolCall, Ttl,
+    Block, CacheAsked, Content, Family, Image, Message, Part, Prompt, Role, Span, ToolCall, Ttl,
 };
 use read::OpenAiReader;
+use serde_json::Value;
 
 /// The dialect.
 pub(super) struct OpenAiChat;
@@ -77,14 +78,53 @@ impl Dialect for OpenAiChat {
     }
 }
 
+/// How a request speaks of its entries; from 5.6 on.
+const OPTIONS: &str = "prompt_cache_options";
+/// How it did before.
+const RETENTION: &str = "prompt_cache_retention";
+/// Only marked places are entries. They live for the one time that every model with
+/// this field knows; it is the least, and counts anew whenever an entry is used.
+///
+/// Source: provider caching, section 1; turn context, section 3.4.
+const EXPLICIT: &str = r#"{"mode":"explicit","ttl":"30m"}"#;
+
+/// What the fields about caching ask, where the target's own replace ours as well.
+fn asked(prompt: &Prompt, params: &RequestParams) -> CacheAsked {
+    let own = prompt.hints.explicit_cache.then(|| EXPLICIT.parse().ok());
+    let options = params.extra.get(OPTIONS).cloned().or(own.flatten());
+    let named = |value: Option<&Value>, name: &str| {
+        let value = value.and_then(|value| value.get(name));
+        value.and_then(Value::as_str).map(str::to_owned)
+    };
+    let retention = params.extra.get(RETENTION).and_then(Value::as_str);
+    let ttl = named(options.as_ref(), "ttl");
+    CacheAsked {
+        explicit: named(options.as_ref(), "mode").as_deref() == Some("explicit"),
+        lifetime_ms: ttl.as_deref().or(retention).and_then(lifetime_ms),
+    }
+}
+
+/// The lifetimes that `OpenAI` has names for.
+fn lifetime_ms(name: &str) -> Option<u64> {
+    let minutes = match name {
+        "in_memory" => 10,
+        "30m" => 30,
+        "12h" => 12 * 60,
+        "24h" => 24 * 60,
+        _ => return None,
+    };
+    Some(minutes * 60_000)
+}
+
 /// The fields about caching that both of `OpenAI`'s formats have.
 pub(super) fn cache_fields(out: &mut BodyWriter<'_>, prompt: &Prompt, params: &RequestParams) {
     if let Some(key) = &prompt.hints.prompt_cache_key {
         out.text_field("prompt_cache_key", key);
     }
     if prompt.hints.explicit_cache {
-        out.json_field("prompt_cache_options", r#"{"mode":"explicit"}"#);
+        out.json_field(OPTIONS, EXPLICIT);
     }
+    out.asks(asked(prompt, params));
     if let Some(salt) = &params.salt {
         out.text_field("cache_salt", salt);
     }
@@ -93,12 +133,14 @@ pub(super) fn cache_fields(out: &mut BodyWriter<'_>, prompt: &Prompt, params: &R
 /// The marker behind a block: `OpenAI`'s own where caching is explicit, else the
 /// one that OpenRouter, `LiteLLM` and Qwen take.
 pub(super) fn marker(out: &mut BodyWriter<'_>, ttl: Option<Ttl>, explicit: bool) {
-    match ttl {
-        None => return,
-        Some(_) if explicit => out.pair_json("prompt_cache_breakpoint", r#"{"mode":"explicit"}"#),
-        Some(ttl) => out.pair_json("cache_control", cache_control(ttl)),
+    let Some(ttl) = ttl else { return };
+    if explicit {
+        out.pair_json("prompt_cache_breakpoint", r#"{"mode":"explicit"}"#);
+        // How long all of them live stands once, in `prompt_cache_options`.
+        return out.mark(Ttl::FiveMinutes);
     }
-    out.mark();
+    out.pair_json("cache_control", cache_control(ttl));
+    out.mark(ttl);
 }
 
 /// Anthropic's marker.

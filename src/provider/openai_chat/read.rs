@@ -5,6 +5,7 @@ use crate::chat::{ChatEvent, FinishReason};
 use crate::provider::reading::{Reader, arguments, index, list, text};
 use crate::provider::usage;
 use serde_json::Value;
+use std::borrow::Cow;
 
 #[derive(Default)]
 pub(super) struct OpenAiReader {
@@ -13,7 +14,7 @@ pub(super) struct OpenAiReader {
 }
 
 impl Reader for OpenAiReader {
-    fn piece(&mut self, data: &str) -> Option<String> {
+    fn piece<'d>(&mut self, data: &'d str) -> Option<Cow<'d, str>> {
         piece::of(data, self.served_by)
     }
 

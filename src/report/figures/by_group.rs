@@ -87,5 +87,6 @@ fn bar(key: &TotalKey, figures: &Figures) -> Bar {
         high: figures.cached_interval.map(|interval| interval.high),
         achievable: figures.achievable_share,
         requests: figures.counted,
+        of: None,
     }
 }

@@ -9,7 +9,9 @@ use crate::report::words::count;
 use std::sync::Arc;
 
 const CAPTION: &str = "The load grows to the right. A share that falls says that the cache no \
-    longer holds what it held; a time that rises while the share stays says that requests wait.";
+    longer holds what it held; a time that rises while the share stays says that requests wait. \
+    Times are over all requests, as in the distributions: one that was never answered counts as \
+    endless. The first table has those of answered requests alone.";
 
 /// Target and model.
 type Server = (Arc<str>, Arc<str>);
@@ -49,38 +51,15 @@ fn server(total: &Total) -> Server {
     (Arc::clone(&total.key.target), Arc::clone(&total.key.model))
 }
 
-/// Load levels, those of a kind by their number: `sessions=2` before `sessions=16`.
+/// Load levels, in the order of the tables.
 fn levels<'a>(totals: &[&'a Total]) -> Vec<&'a str> {
-    let mut levels: Vec<&str> = totals.iter().map(|total| &*total.key.load).collect();
-    levels.sort_by(|a, b| {
-        let (kind_a, number_a) = parted(a);
-        let (kind_b, number_b) = parted(b);
-        kind_a
-            .cmp(kind_b)
-            .then(number_a.total_cmp(&number_b))
-            .then(a.cmp(b))
-    });
-    levels.dedup();
+    let mut levels: Vec<&str> = Vec::new();
+    for total in totals {
+        if !levels.contains(&&*total.key.load) {
+            levels.push(&total.key.load);
+        }
+    }
     levels
-}
-
-/// What stands before the first number of a level, and that number, a rate as one of a second; 0
-/// where there is none.
-fn parted(level: &str) -> (&str, f64) {
-    let start = level
-        .find(|letter: char| letter.is_ascii_digit())
-        .unwrap_or(level.len());
-    let (kind, rest) = level.split_at(start);
-    let end = rest
-        .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
-        .unwrap_or(rest.len());
-    let number: f64 = rest[..end].parse().unwrap_or(0.0);
-    let seconds = match rest[end..].strip_prefix('/') {
-        Some(unit) if unit.starts_with("min") => 60.0,
-        Some(unit) if unit.starts_with('h') => 3_600.0,
-        _ => 1.0,
-    };
-    (kind, number / seconds)
 }
 
 fn of_server(results: &Results, totals: &[&Total], levels: &[&str], place: String) -> Picture {
@@ -128,30 +107,9 @@ fn point(totals: &[&Total], configuration: &str, level: &str) -> Option<Point> {
         share: figures.cached_share,
         low: figures.cached_interval.map(|interval| interval.low),
         high: figures.cached_interval.map(|interval| interval.high),
-        p50_us: figures.ttft.p50_us,
-        p90_us: figures.ttft.p90_us,
+        p50_us: figures.ttft.with_failures.p50_us,
+        p90_us: figures.ttft.with_failures.p90_us,
         failed: figures.failed,
         requests: figures.requests,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn levels_are_parted_into_kind_and_number() {
-        let cases = [
-            ("sessions=16", ("sessions=", 16.0)),
-            ("open=2.5/s,poisson", ("open=", 2.5)),
-            ("open=30/min,poisson", ("open=", 0.5)),
-            ("open=1800/h,even", ("open=", 0.5)),
-            ("", ("", 0.0)),
-            ("idle", ("idle", 0.0)),
-            ("a=1.2.3", ("a=", 0.0)),
-        ];
-        for (level, expected) in cases {
-            assert_eq!(parted(level), expected, "{level}");
-        }
-    }
 }

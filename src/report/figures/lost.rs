@@ -24,10 +24,15 @@ pub(super) fn pictures(results: &Results, points: &Points) -> Vec<(String, Pictu
             .iter()
             .any(|total| !breaks(results, &total.key).is_empty())
     };
+    let every: Vec<&BreakTotal> = results.breaks.iter().collect();
+    // The same ones in every picture, so that each has its colour.
+    let known = causes(&every);
     let drawn = places(results).into_iter().filter(broken);
-    drawn
-        .map(|place| (place.label.clone(), picture(&place, results, points)))
-        .collect()
+    let drawn = drawn.map(|place| {
+        let label = place.label.clone();
+        (label, picture(&place, results, points, &known))
+    });
+    drawn.collect()
 }
 
 fn breaks<'a>(results: &'a Results, key: &TotalKey) -> Vec<&'a BreakTotal> {
@@ -38,27 +43,27 @@ fn breaks<'a>(results: &'a Results, key: &TotalKey) -> Vec<&'a BreakTotal> {
         .collect()
 }
 
-fn picture(place: &Place<'_>, results: &Results, points: &Points) -> Picture {
+fn picture(
+    place: &Place<'_>,
+    results: &Results,
+    points: &Points,
+    (causes, left): &(Vec<Cause>, usize),
+) -> Picture {
     let all: Vec<_> = place
         .totals
         .iter()
         .map(|total| (total, breaks(results, &total.key)))
         .collect();
-    let every: Vec<&BreakTotal> = all
-        .iter()
-        .flat_map(|(_, breaks)| breaks.iter().copied())
-        .collect();
-    let (causes, left) = causes(&every);
     let mut caption = CAPTION.to_owned();
-    if left > 0 {
+    if *left > 0 {
         caption.push_str(" Less frequent ones are drawn together: ");
-        caption.push_str(&count(left as u64, "cause"));
+        caption.push_str(&count(*left as u64, "cause"));
         caption.push('.');
     }
     caption.push_str(&place.not_drawn());
     let bars = all.iter().map(|(total, breaks)| Bar {
         configuration: total.key.configuration.to_string(),
-        lost: lost(&causes, breaks),
+        lost: lost(causes, breaks),
         breaks: breaks.iter().map(|broken| broken.breaks).sum(),
         uncounted: breaks
             .iter()
@@ -73,7 +78,7 @@ fn picture(place: &Place<'_>, results: &Results, points: &Points) -> Picture {
         figure: Figure::LostByCause(LostByCause {
             place: place.label.clone(),
             bars: bars.collect(),
-            causes,
+            causes: causes.clone(),
             note: place.note(results),
         }),
         caption,

@@ -34,8 +34,9 @@ pub(super) struct Figures {
 pub(super) fn figures(results: &Results, detail: &Detail, points: &Points) -> Figures {
     let mut all = Collected::default();
     all.one(&["share-by-group"], by_group::picture(results));
-    let reason = "there is one target only";
-    all.kind("share-by-target", reason, targets::pictures(results));
+    let reason = "no configuration ran on two targets or models";
+    let targets = targets::pictures(results, points);
+    all.kind("share-by-target", reason, targets);
     let reason = "there is one load level only";
     all.kind("share-by-load", reason, load::pictures(results));
     let scenes = scenes(results);

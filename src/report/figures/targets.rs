@@ -1,6 +1,7 @@
 //! Targets side by side.
 
-use crate::analysis::{Results, Total};
+use crate::analysis::points::Points;
+use crate::analysis::{Across, Results, Side};
 use crate::chart::share_by_target::{Bar, Configuration};
 use crate::chart::{Figure, ShareByTarget};
 use crate::report::html::Picture;
@@ -10,11 +11,12 @@ use std::sync::Arc;
 /// Bars of a picture; more would not be read.
 const BARS: usize = 80;
 
-const CAPTION: &str = "The same configuration on each target. Solid: prompt tokens read from the \
-    cache, of all prompt tokens. Hatched, up to the mark: what its cache could have returned besides.";
+const CAPTION: &str = "The same configuration on each target, over the same requests: those that \
+    all of them answered with a count. Solid: prompt tokens read from the cache, of all prompt \
+    tokens. Hatched, up to the mark: what its cache could have returned besides.";
 
 /// A picture for each load level at which there are several targets or models.
-pub(super) fn pictures(results: &Results) -> Vec<(String, Picture)> {
+pub(super) fn pictures(results: &Results, points: &Points) -> Vec<(String, Picture)> {
     let mut loads: Vec<&Arc<str>> = Vec::new();
     for total in &results.totals {
         if !loads.contains(&&total.key.load) {
@@ -23,41 +25,43 @@ pub(super) fn pictures(results: &Results) -> Vec<(String, Picture)> {
     }
     let several = loads.len() > 1;
     let picture = |load: &Arc<str>| {
-        let totals: Vec<&Total> = results
-            .totals
-            .iter()
-            .filter(|total| total.key.load == *load)
-            .collect();
-        let first = totals.first()?;
-        let two = |total: &&&Total| {
-            (&total.key.target, &total.key.model) != (&first.key.target, &first.key.model)
-        };
-        totals.iter().find(two)?;
         let place = if several {
             load.to_string()
         } else {
             String::new()
         };
-        Some((place.clone(), of_load(results, &totals, place)))
+        let picture = of_load(results, points, load, place.clone())?;
+        Some((place, picture))
     };
     loads.into_iter().filter_map(picture).collect()
 }
 
-fn of_load(results: &Results, totals: &[&Total], place: String) -> Picture {
-    let mut all: Vec<Configuration> = Vec::new();
-    for total in totals {
-        let name = &*total.key.configuration;
-        let at = all
-            .iter()
-            .position(|one| one.name == name)
-            .unwrap_or_else(|| {
-                all.push(Configuration {
-                    name: name.to_owned(),
-                    bars: Vec::new(),
-                });
-                all.len() - 1
-            });
-        all[at].bars.push(bar(total, totals));
+/// `None` where no configuration ran on two targets or models.
+fn of_load(results: &Results, points: &Points, load: &Arc<str>, place: String) -> Option<Picture> {
+    let mut names: Vec<&Arc<str>> = Vec::new();
+    for total in &results.totals {
+        let name = &total.key.configuration;
+        if total.key.load == *load && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let here = || points.across().iter().filter(|across| across.load == *load);
+    let of_name = |name: &&Arc<str>| here().find(|across| across.configuration == **name);
+    let compared: Vec<&Across> = names.iter().filter_map(of_name).collect();
+    if compared.is_empty() {
+        return None;
+    }
+    let mut all: Vec<Configuration> = compared
+        .iter()
+        .map(|across| configuration(across, results))
+        .collect();
+    let mut caption = CAPTION.to_owned();
+    let sides = || compared.iter().flat_map(|across| &across.sides);
+    if sides().any(|side| side.counted > side.requests) {
+        caption.push_str(
+            " n tells these, of all that the target counted: others were not answered, or not \
+             counted, by another target.",
+        );
     }
     let mut bars = 0;
     let fitting = all.iter().take_while(|one| {
@@ -65,39 +69,54 @@ fn of_load(results: &Results, totals: &[&Total], place: String) -> Picture {
         bars <= BARS
     });
     let shown = fitting.count().max(1);
-    let mut caption = CAPTION.to_owned();
     if shown < all.len() {
         all.truncate(shown);
         caption.push_str(" Further configurations are not drawn; the tables have them all.");
     }
-    let figures: Vec<_> = totals.iter().map(|total| &total.figures).collect();
-    Picture {
+    let mut note = note(results, None, &[]);
+    note.requests = sides().map(|side| side.requests).sum();
+    note.conversations = sides().map(Side::conversations).sum();
+    Some(Picture {
         figure: Figure::ShareByTarget(ShareByTarget {
             place,
             configurations: all,
-            note: note(results, None, &figures),
+            note,
         }),
         caption,
         file: String::new(),
+    })
+}
+
+/// The bars of a configuration, in the order of the tables.
+fn configuration(across: &Across, results: &Results) -> Configuration {
+    let in_order = results.totals.iter().filter_map(|total| {
+        let mut sides = across.sides.iter();
+        sides.find(|side| side.key == total.key)
+    });
+    Configuration {
+        name: across.configuration.to_string(),
+        bars: in_order.map(|side| bar(side, results)).collect(),
     }
 }
 
-fn bar(total: &Total, totals: &[&Total]) -> Bar {
-    let key = &total.key;
-    let models = totals
+fn bar(side: &Side, results: &Results) -> Bar {
+    let key = &side.key;
+    let models = results
+        .totals
         .iter()
         .any(|other| other.key.target == key.target && other.key.model != key.model);
-    let figures = &total.figures;
+    let interval = side.interval(results.seed);
     Bar {
         target: if models {
             format!("{} {}", key.target, key.model)
         } else {
             key.target.to_string()
         },
-        share: figures.cached_share,
-        low: figures.cached_interval.map(|interval| interval.low),
-        high: figures.cached_interval.map(|interval| interval.high),
-        achievable: figures.achievable_share,
-        requests: figures.counted,
+        share: side.share,
+        low: interval.map(|interval| interval.low),
+        high: interval.map(|interval| interval.high),
+        achievable: side.achievable,
+        requests: side.requests,
+        counted: side.counted,
     }
 }

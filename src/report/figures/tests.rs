@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::Samples;
-use crate::analysis::testing::{blank, counted, manifest, story};
+use crate::analysis::testing::{blank, counted, manifest, repeated, story};
 use crate::chart::share_by_length::Grain;
 use crate::chart::{Figure, LostByCause, ShareByLoad, ShareByTarget, TtftByComputed};
 use crate::record::{BoundRecord, Manifest, Outcome, Price, PriceTier, RequestRecord};
@@ -90,7 +90,7 @@ fn every_kind_is_drawn_or_left_out_with_its_reason() {
     assert_eq!(
         figures.left_out,
         [
-            "share by target (there is one target only)",
+            "share by target (no configuration ran on two targets or models)",
             "share by load (there is one load level only)",
             "cost by part (no target has prices)"
         ]
@@ -179,7 +179,8 @@ fn many_causes_are_drawn_together_but_for_those_that_lose_most() {
 
 #[test]
 fn a_line_is_drawn_through_the_requests_of_each_configuration() {
-    let figures = all(&told());
+    let (records, bounds) = repeated(6);
+    let figures = all(&(manifest(), records, bounds));
     let TtftByComputed {
         panels, fit, note, ..
     } = only!(figures, TtftByComputed);
@@ -189,10 +190,10 @@ fn a_line_is_drawn_through_the_requests_of_each_configuration() {
         assert!((fit.us_per_token - 50.0).abs() < 1e-6, "{fit:?}");
         assert!((fit.intercept_us - 20_000.0).abs() < 1e-3, "{fit:?}");
     }
-    assert_eq!(panels[0].requests, 6);
-    assert_eq!(panels[0].points.len(), 6);
+    assert_eq!(panels[0].requests, 18);
+    assert_eq!(panels[0].points.len(), 18);
     assert!(panels[0].fit.as_ref().expect("a line").band.len() > 2);
-    assert_eq!(note.requests, 18);
+    assert_eq!(note.requests, 54);
 }
 
 #[test]
@@ -246,6 +247,70 @@ fn failures_are_a_part_of_the_distribution() {
     assert_eq!((strips[1].answered, strips[1].failed), (6, 0));
 }
 
+#[test]
+fn load_levels_and_distributions_have_one_median_for_a_cell_with_failures() {
+    let mut run = wide();
+    for turn in 4..=6 {
+        let mut record = blank("dev", turn);
+        record.outcome = Outcome::Http5xx;
+        run.1.push(record);
+    }
+    let figures = all(&run);
+    let mut told = figures
+        .drawn
+        .iter()
+        .filter_map(|picture| match &picture.figure {
+            Figure::TtftDistribution(figure) => Some(figure),
+            _ => None,
+        });
+    let strip = &told.next().expect("a distribution").strips[0];
+    assert_eq!((&*strip.configuration, strip.failed), ("dev", 3));
+    let mut loads = figures
+        .drawn
+        .iter()
+        .filter_map(|picture| match &picture.figure {
+            Figure::ShareByLoad(figure) => Some(figure),
+            _ => None,
+        });
+    let series = &loads.next().expect("load levels").series[0];
+    let point = series.points[0].expect("a point");
+    assert_eq!(series.configuration, "dev");
+    assert_eq!(point.p50_us, strip.quantiles_us[2]);
+    assert!(
+        point.p50_us.is_some() && point.p90_us.is_none(),
+        "{point:?}"
+    );
+}
+
+#[test]
+fn targets_are_compared_over_what_all_of_them_counted() {
+    let mut run = wide();
+    // The second target ends every conversation of a configuration after its second turn.
+    run.1.retain(|record| {
+        &*record.target == "here" || &*record.configuration != "dev" || record.turn < 3
+    });
+    let figures = all(&run);
+    let picture = figures
+        .drawn
+        .iter()
+        .find_map(|picture| match &picture.figure {
+            Figure::ShareByTarget(figure) => Some((figure, &picture.caption)),
+            _ => None,
+        });
+    let (figure, caption) = picture.expect("targets");
+    let dev: Vec<_> = figure.configurations[0]
+        .bars
+        .iter()
+        .map(|bar| (bar.requests, bar.counted))
+        .collect();
+    assert_eq!(dev, [(4, 6), (4, 4)]);
+    // 2 * 992 of 4,600 on both sides of the comparison, and half of that.
+    let share = figure.configurations[0].bars[0].share.expect("a share");
+    assert!((share - 1_984.0 / 4_600.0).abs() < 1e-12, "{share}");
+    assert!(caption.contains("n tells these"), "{caption}");
+    assert_eq!(figure.note.requests, 2 * (4 + 6 + 6));
+}
+
 fn priced(mut run: Run) -> Run {
     run.0.targets[0].price = Some(Price {
         model: Arc::from("m"),
@@ -276,9 +341,10 @@ fn a_cost_is_that_of_a_conversation_in_its_parts() {
     // Turns of 1,000, 1,200 and 3,700 tokens, in the second conversation 100 more each; read 0,
     // 992 and 160; four tokens of output each.
     let parts = dev.parts.expect("a bill");
-    for (found, expected) in parts
-        .into_iter()
-        .zip([0.004_898, 0.000_115_2, 0.0, 0.0, 0.000_12])
+    for (found, expected) in
+        parts
+            .into_iter()
+            .zip([0.004_898, 0.000_115_2, 0.0, 0.0, 0.000_12, 0.0])
     {
         assert!((found - expected).abs() < 1e-12, "{parts:?}");
     }
@@ -286,8 +352,43 @@ fn a_cost_is_that_of_a_conversation_in_its_parts() {
         (dev.uncached.expect("a bill") - 0.006_17).abs() < 1e-12,
         "{dev:?}"
     );
-    assert!(dev.low < dev.high && dev.low.is_some());
+    assert_eq!((dev.low, dev.high), (None, None), "two are too few");
+    assert!(cost.untold);
     assert_eq!((dev.conversations, dev.incomplete), (2, 0));
+    assert_eq!((cost.note.requests, cost.note.conversations), (18, 6));
+}
+
+#[test]
+fn the_foot_of_a_cost_counts_the_requests_that_are_billed() {
+    let mut run = priced(told());
+    for record in run
+        .1
+        .iter_mut()
+        .filter(|record| *record.configuration == *"layered")
+    {
+        record.usage.output = None;
+    }
+    let figures = all(&run);
+    let cost = only!(figures, CostByPart);
+    let layered = cost.bars.iter().find(|bar| bar.configuration == "layered");
+    assert_eq!(layered.expect("a bar").parts, None);
+    assert_eq!((cost.note.requests, cost.note.conversations), (12, 4));
+}
+
+#[test]
+fn keeping_what_was_written_is_a_part_of_a_cost() {
+    let mut run = priced(told());
+    let target = &mut run.0.targets[0];
+    target.lifetime_ms = Some(3_600_000);
+    let price = target.price.as_mut().expect("priced");
+    price.storage_hour = Some(Money(1_000_000));
+    for record in &mut run.1 {
+        record.usage.write = Some(Tokens(100));
+    }
+    let figures = all(&run);
+    let parts = only!(figures, CostByPart).bars[0].parts.expect("a bill");
+    // Three requests of 100 tokens, an hour each, at a dollar a million.
+    assert!((parts[5] - 0.000_3).abs() < 1e-12, "{parts:?}");
 }
 
 #[test]

@@ -90,19 +90,21 @@ pub(super) fn by_computed(results: &Results, points: &Points) -> Vec<(String, Pi
             .totals
             .iter()
             .filter_map(|total| points.get(&total.key));
-        let all: Vec<_> = sets.flat_map(PointSet::lines).collect();
+        let all = PointSet::lines_together(sets);
         let most = POINTS / place.totals.len().max(1);
+        let first = place.totals.first();
+        let seed = first.map_or(results.seed, |total| results.seed_of(&total.key.target));
         let panels: Vec<Panel> = place
             .totals
             .iter()
-            .map(|total| panel(total, results.seed, points, most))
+            .map(|total| panel(total, results.seed_of(&total.key.target), points, most))
             .collect();
         let any = panels.iter().any(|panel| !panel.points.is_empty());
         let mut note = place.note(results);
         note.requests = panels.iter().map(|panel| panel.requests).sum();
         let figure = Figure::TtftByComputed(TtftByComputed {
             place: place.label.clone(),
-            fit: line(&all, results.seed).map(|line| fit(&line, &[])),
+            fit: line(&all, seed).map(|line| fit(&line, &[])),
             panels,
             note,
         });

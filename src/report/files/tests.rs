@@ -256,6 +256,7 @@ fn a_large_run_gives_a_page_of_bounded_size_that_says_what_it_leaves_out() {
                             end: 2_000,
                         }],
                         marks: None,
+                        long_marks: Vec::new(),
                     })
                     .collect();
                 run.0.push(record);

@@ -14,6 +14,7 @@ fn figure(configuration: &str) -> Picture {
         high: None,
         achievable: Some(0.6),
         requests: 3,
+        of: None,
     };
     let note = Note {
         requests: 3,
@@ -74,6 +75,7 @@ fn page() -> Page {
         figures: vec![figure(NASTY)],
         figures_note: String::new(),
         breaks_note: NASTY.to_owned(),
+        advice: vec![NASTY.to_owned()],
         breaks: vec![Break {
             lost: "3,100 tokens".to_owned(),
             title: NASTY.to_owned(),

@@ -6,13 +6,15 @@ mod more;
 mod summed;
 mod tables;
 
+use super::excerpts::Excerpts;
 use super::headline::headline;
-use super::html::{Break, Download, Page, Picture, Table};
+use super::html::{Download, Page, Picture, Table};
 use super::notes::notes;
 use super::scenes::not_drawn;
 use super::terminal::measured_on;
 use super::words::count;
 use crate::analysis::Results;
+use crate::analysis::advice::Advised;
 use crate::record::Manifest;
 use crate::units::grouped;
 
@@ -21,8 +23,8 @@ pub(super) struct Shown {
     pub(super) pictures: Vec<Picture>,
     /// Kinds of pictures that there are none of, each with its reason.
     pub(super) left_out: Vec<String>,
-    /// Breaks with their texts, and how many there are in the drawn conversations.
-    pub(super) breaks: (Vec<Break>, usize),
+    /// Breaks with their texts, of the drawn conversations.
+    pub(super) breaks: Excerpts,
     pub(super) textless: bool,
     pub(super) downloads: Vec<Download>,
 }
@@ -47,7 +49,11 @@ pub(super) fn page(results: &Results, manifest: &Manifest, shown: Shown) -> Page
     }
     basis.extend(Some(not_drawn(results)).filter(|said| !said.is_empty()));
     let tables = all_tables(results);
-    let (breaks, all) = shown.breaks;
+    let Excerpts {
+        breaks,
+        all,
+        advised,
+    } = shown.breaks;
     Page {
         title: title(results, manifest),
         headline: first,
@@ -57,6 +63,7 @@ pub(super) fn page(results: &Results, manifest: &Manifest, shown: Shown) -> Page
         figures: shown.pictures,
         figures_note: pictures_note(&shown.left_out),
         breaks_note: breaks_note(breaks.len(), all),
+        advice: advice(&advised),
         breaks,
         tables,
         facts: facts::facts(manifest),
@@ -90,7 +97,16 @@ fn pictures_note(left_out: &[String]) -> String {
     format!("Not drawn: {}.", left_out.join("; "))
 }
 
-fn breaks_note(shown: usize, all: usize) -> String {
+/// What to change, a sentence each.
+pub(super) fn advice(advised: &[Advised]) -> Vec<String> {
+    let said = advised.iter().flat_map(|one| {
+        let sentences = one.sentences().into_iter();
+        sentences.map(|sentence| format!("{}: {sentence}", one.configuration))
+    });
+    said.collect()
+}
+
+pub(super) fn breaks_note(shown: usize, all: usize) -> String {
     let which = "In the first conversation of each configuration and scenario";
     if shown == all {
         return format!("{which}, the most expensive first.");

@@ -2,7 +2,8 @@
 
 use super::Check;
 use super::label::Label;
-use crate::chat::Text;
+use crate::chat::{Origin, Text};
+use crate::context::registry;
 use crate::context::view::{Memory, Moment};
 use crate::scenario::error::{Mistake, ScenarioError};
 use crate::scenario::generate::Kind;
@@ -21,6 +22,27 @@ type Switched = Option<Option<Text>>;
 
 /// Texts by a name of the writer's own, in order.
 type Named<T> = Vec<(Arc<str>, T)>;
+
+/// What keys `other` is for.
+const OWN_KEYS: &str = "`other` is for keys that no registry knows, and for `configured_additional` \
+                        and `agent_context_files`; `prefixbench list sources` shows the rest";
+
+/// Whether `key` is that of a source that has a word of its own, or what spans of a
+/// conversation are called.
+fn is_taken(key: &str) -> bool {
+    const SPOKEN: &[&str] = &[
+        Origin::NONCE,
+        Origin::MODEL,
+        Origin::USER,
+        Origin::REPLY,
+        Origin::TOOL_CALL,
+        Origin::TOOL_RESULT,
+    ];
+    match key {
+        registry::key::CONFIGURED | registry::key::AGENT_FILES => false,
+        _ => registry::knows(key) || SPOKEN.contains(&key),
+    }
+}
 
 impl Check {
     /// `on` means filler of `tokens` tokens.
@@ -102,8 +124,15 @@ impl Check {
     ) -> Result<Named<Option<Text>>, ScenarioError> {
         let mut parts = Vec::with_capacity(entries.0.len());
         for (key, text) in &entries.0 {
+            let place = &key.place.clone();
             let key = self.filled(key, "the key")?;
             let what = format!("`{key}`");
+            if is_taken(&key) {
+                let mistake =
+                    Mistake::value(&what, "is no key of its own: it names something else")
+                        .helped(OWN_KEYS);
+                return Err(self.error(place, mistake));
+            }
             parts.push((key, self.text_or_off(Some(text), &what)?.flatten()));
         }
         Ok(parts)

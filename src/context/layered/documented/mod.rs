@@ -49,6 +49,7 @@ pub(in crate::context) const LAYERED: StrategyKind = StrategyKind {
         "drop_current_from_library",
     ],
     compacts: false,
+    tells: Some(sources::goes_with_the_question),
     start: Layered::start,
 };
 
@@ -204,6 +205,7 @@ fn same_settings(a: &Sample, b: &Sample) -> bool {
         && a.skills == b.skills
         && a.web_search == b.web_search
         && a.memory == b.memory
+        && sources::same_known(a, b)
 }
 
 /// The user message that asks for a summary.

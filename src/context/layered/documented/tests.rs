@@ -331,3 +331,30 @@ mod properties {
         }
     }
 }
+
+#[test]
+fn what_the_agents_author_wrote_and_its_files_are_of_the_first_layer() {
+    let mut it = layered();
+    let mut talk = Talk::new(Family::Openai);
+    talk.now.project = Some("PROJECT".into());
+    talk.now.other = vec![
+        ("agent_context_files".into(), "FILES".into()),
+        ("weather".into(), "RAIN".into()),
+        ("configured_additional".into(), "AUTHOR".into()),
+    ];
+    let first = ask(&mut talk, &mut *it, "One.", vec![]);
+    let second = ask(&mut talk, &mut *it, "Two.", vec![]);
+    for prompt in [&first, &second] {
+        let shown = system(prompt);
+        let places = ["AUTHOR", "PROJECT", "FILES"].map(|word| shown.find(word));
+        assert!(places.iter().all(Option::is_some), "{shown}");
+        assert!(places.is_sorted(), "{shown}");
+        assert!(!shown.contains("RAIN") && newest(prompt).contains("RAIN"));
+        assert!(!newest(prompt).contains("AUTHOR") && !newest(prompt).contains("FILES"));
+    }
+    // A change of theirs is a reason for L1 to change.
+    talk.now.other[2].1 = "ANOTHER".into();
+    let third = ask(&mut talk, &mut *it, "Three.", vec![]);
+    assert!(system(&third).contains("ANOTHER"));
+    assert_eq!(third.warnings, Vec::<String>::new());
+}

@@ -51,6 +51,7 @@ pub(in crate::context) const COPILOT_3_1: StrategyKind = StrategyKind {
     about: "Five layers as release 3.1.1 ships them: library re-read, context kept in the history",
     options: OPTIONS,
     compacts: false,
+    tells: Some(|_| false),
     start: |setup| Copilot::start(Release::V31, setup),
 };
 pub(in crate::context) const COPILOT_4: StrategyKind = StrategyKind {
@@ -58,6 +59,7 @@ pub(in crate::context) const COPILOT_4: StrategyKind = StrategyKind {
     about: "Five layers as release 4.0.2 ships them: library of frozen previews, known notes left out",
     options: OPTIONS,
     compacts: true,
+    tells: Some(|_| false),
     start: |setup| Copilot::start(Release::V4, setup),
 };
 

@@ -141,3 +141,27 @@ fn unchanged_text_is_shared_between_requests() {
     );
     assert_eq!(second.messages[1].role, Role::Assistant);
 }
+
+#[test]
+fn the_authors_text_stands_first_and_the_tool_runtime_behind_the_agents_files() {
+    for (name, family) in [
+        ("parts", Family::Openai),
+        ("turn-context", Family::Openai),
+        ("turn-context", Family::Anthropic),
+    ] {
+        let mut it = strategy(name, Options::default());
+        let mut talk = Talk::new(family);
+        talk.now.other = vec![
+            ("agent_context_files".into(), "FILES".into()),
+            ("configured_additional".into(), "AUTHOR".into()),
+        ];
+        talk.now.web_search = Some("NOTES".into());
+        talk.now.artifacts = Some("ARTIFACTS".into());
+        talk.now.project = Some("PROJECT".into());
+        let shown = system(&talk.send(&mut *it, "One."));
+        let words = ["AUTHOR", "PROJECT", "ARTIFACTS", "FILES", "Current Setting"];
+        let places = words.map(|word| shown.find(word));
+        assert!(places.iter().all(Option::is_some), "{name}: {shown}");
+        assert!(places.is_sorted(), "{name}: {shown}");
+    }
+}

@@ -447,3 +447,45 @@ fn a_project_needs_a_text() {
       help: give a text, `{file: ...}` or `{generate: ...}`
     "#);
 }
+
+#[test]
+fn a_key_that_names_another_source_is_refused_where_it_stands() {
+    for key in [
+        "project",
+        "memory",
+        "tools",
+        "notes/a.md",
+        "user",
+        "tool_runtime.x",
+    ] {
+        let text = format!(
+            "scenario: chat\nsteps:\n  - set: {{other: {{{key}: FAKE}}}}\n  - user: {{text: Hi}}\n"
+        );
+        let said = parsed(&text).err().map(|error| shown(&error));
+        let taken = said
+            .as_deref()
+            .is_some_and(|said| said.contains("is no key of its own"));
+        // A family is taken with every name in it that the registry has; this one has few.
+        assert_eq!(taken, key != "tool_runtime.x", "{key}: {said:?}");
+    }
+    let text = "scenario: chat\nsteps:\n  - set: {other: {weather: W, configured_additional: A, \
+                agent_context_files: F, additional_instructions: D}}\n  - user: {text: Hi}\n";
+    assert!(parsed(text).is_ok());
+    insta::assert_snapshot!(
+        refusal("scenario: chat\nsteps:\n  - set: {other: {project: FAKE}}\n"),
+        @r"
+    scenario::value
+
+      × `project` is no key of its own: it names something else
+       ╭─[chat.yaml:3:19]
+     2 │ steps:
+     3 │   - set: {other: {project: FAKE}}
+       ·                   ───┬───
+       ·                      ╰── `project` is no key of its own: it names something else
+       ╰────
+      help: `other` is for keys that no registry knows, and for
+            `configured_additional` and `agent_context_files`; `prefixbench list
+            sources` shows the rest
+    "
+    );
+}
