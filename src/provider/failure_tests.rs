@@ -166,11 +166,11 @@ fn bytes_that_are_no_text_are_counted_and_not_shown() {
 #[test]
 fn a_message_cannot_act_on_a_terminal() {
     for body in [
-        "stop \u{1b}[2J\u{7}now",
-        r#"{"error":{"message":"stop \u001b[2J\u0007now"}}"#,
+        "this server has had to stop \u{1b}[2J\u{7}now",
+        r#"{"error":{"message":"this server has had to stop \u001b[2J\u0007now"}}"#,
     ] {
         let message = failure(500, body.as_bytes()).message;
-        assert_eq!(message, "stop \\u{1b}[2J\\u{7}now");
+        assert_eq!(message, "this server has had to stop \\u{1b}[2J\\u{7}now");
     }
 }
 

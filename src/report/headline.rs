@@ -65,13 +65,13 @@ fn sentence(arena: &[Total], results: &Results) -> String {
         .collect();
     let unranked = unranked(ranking);
     let said = match ranked.as_slice() {
-        [] if !ranking.left_out.is_empty() => {
+        [] if !ranking.left_out.is_empty() && arena.iter().any(|t| t.figures.counted > 0) => {
             return format!(
                 "{at}Nothing is ranked: no configuration was counted in every scenario from a \
                  conversation's first request to its last.{unranked}"
             );
         }
-        [] => without_share(arena, answered),
+        [] => return format!("{at}{}", without_share(arena, answered)),
         [only] => alone(only),
         [best, .., worst] => compared(best, worst, ranking),
     };
@@ -85,6 +85,44 @@ fn sentence(arena: &[Total], results: &Results) -> String {
         String::new()
     };
     format!("{at}{said}{unranked}{doubt}")
+}
+
+/// Why no answer of an arena is in its shares.
+fn without_share(arena: &[Total], answered: u64) -> String {
+    if arena.iter().all(|total| total.figures.set_apart == 0) {
+        return format!(
+            "No share can be given: the server reported no usable count of cached tokens in {}.",
+            count(answered, "answer")
+        );
+    }
+    let reasons: [(fn(&Figures) -> u64, &str); 4] = [
+        (
+            |figures| figures.contaminated.requests,
+            "of conversations that began on a cache that was not empty (set apart)",
+        ),
+        (
+            |figures| figures.beyond_lifetime.requests,
+            "behind a wait that the cache would not have survived (set apart)",
+        ),
+        (
+            |figures| figures.gateway.requests,
+            "from a gateway's own cache of answers, or behind its retries or fallbacks (set apart)",
+        ),
+        (
+            |figures| figures.without_count,
+            "without a usable count of cached tokens",
+        ),
+    ];
+    let reasons = reasons.into_iter().filter_map(|(number, why)| {
+        let number: u64 = arena.iter().map(|total| number(&total.figures)).sum();
+        (number > 0).then(|| format!("{number} {why}"))
+    });
+    let reasons: Vec<String> = reasons.collect();
+    format!(
+        "No share can be given of {}: {}.",
+        count(answered, "answer"),
+        reasons.join(", ")
+    )
 }
 
 /// Which configurations are not ranked, and why.
@@ -127,38 +165,6 @@ fn close(ranking: &Ranking) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// Why no answer of an arena is in its shares.
-fn without_share(arena: &[Total], answered: u64) -> String {
-    let reasons: [(fn(&Figures) -> u64, &str); 4] = [
-        (
-            |figures| figures.contaminated.requests,
-            "of conversations that began on a cache that was not empty (set apart)",
-        ),
-        (
-            |figures| figures.beyond_lifetime.requests,
-            "behind a wait that the cache would not have survived (set apart)",
-        ),
-        (
-            |figures| figures.gateway.requests,
-            "from a gateway's own cache of answers, or behind its retries or fallbacks (set apart)",
-        ),
-        (
-            |figures| figures.without_count,
-            "without a usable count of cached tokens",
-        ),
-    ];
-    let reasons = reasons.into_iter().filter_map(|(number, why)| {
-        let number: u64 = arena.iter().map(|total| number(&total.figures)).sum();
-        (number > 0).then(|| format!("{number} {why}"))
-    });
-    let reasons: Vec<String> = reasons.collect();
-    format!(
-        "No share can be given of {}: {}.",
-        count(answered, "answer"),
-        reasons.join(", ")
-    )
 }
 
 fn alone(total: &Total) -> String {

@@ -85,11 +85,13 @@ fn ranges(results: &Results) -> Option<String> {
             place if place.is_empty() => total.key.configuration.to_string(),
             place => format!("{} on {place}", total.key.configuration),
         };
-        if least == most {
-            return Some(format!("{name} {}", dollars(Some(least))));
-        }
-        let (least, most) = (dollars(Some(least)), dollars(Some(most)));
-        Some(format!("{name} {least} to {most}"))
+        let range = format!("{} to {}", dollars(Some(least)), dollars(Some(most)));
+        let range = if least == most {
+            dollars(Some(least))
+        } else {
+            range
+        };
+        Some(format!("{name} {range}"))
     };
     let ranges: Vec<String> = results.totals.iter().filter_map(range).collect();
     (!ranges.is_empty()).then(|| {

@@ -152,9 +152,15 @@ fn a_preset_fills_in_what_is_left_open() {
     let litellm = only("preset: litellm\ndialect: anthropic");
     let target = resolved(&litellm, &|_| None).ok().unwrap();
     assert!(target.unreliable.is_some());
+    assert_eq!(
+        target.extra["cache"]["no-cache"], true,
+        "its cache of answers is off in each of its dialects"
+    );
+    let openrouter = only("preset: openrouter\ndialect: anthropic");
+    let target = resolved(&openrouter, &|_| None).ok().unwrap();
     assert!(
         target.extra.is_empty(),
-        "the fields are those of the preset's own dialect"
+        "other fields are those of the preset's own dialect"
     );
 }
 
