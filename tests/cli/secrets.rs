@@ -146,7 +146,6 @@ fn a_mistake_in_a_targets_file_is_shown_without_its_values() {
         format!("preset: nobody # {KEY}"),
         format!("proxy: http://u:{KEY}@h\nurll: x"),
         format!("headers: {{x: {{env: '{KEY}!'}}}}\nurl: http://h/v1"),
-        format!("url: [http://h, {KEY}"),
         KEY.to_owned(),
     ];
     for text in mistakes {
