@@ -387,56 +387,56 @@ fn the_probe_finds_the_rule_of_each_profile() {
             "reported",
             &inclusive,
         ),
-        (
-            "vllm-align",
-            "openai-chat",
-            "align:1600",
-            "reported",
-            &inclusive,
-        ),
-        (
-            "llama-cpp",
-            "openai-chat",
-            "slots:2",
-            "reported",
-            &inclusive,
-        ),
-        (
-            "anthropic",
-            "bedrock",
-            "breakpoints",
-            "reported",
-            &exclusive,
-        ),
     ];
-    for (profile, dialect, model, counts, convention) in cases {
-        let server = bench.server(profile, "");
-        let (found, text) = bench.probed(&server, dialect, &[]);
-        let findings = &found["findings"];
-        assert_eq!(
-            findings["cache_model"], model,
-            "{profile} {dialect}\n{text}"
-        );
-        assert_eq!(findings["counts"], counts, "{profile} {dialect}\n{text}");
-        assert_eq!(
-            &findings["convention"], convention,
-            "{profile} {dialect}\n{text}"
-        );
-        assert_eq!(
-            findings["unexplained"],
-            Value::Null,
-            "{profile} {dialect}\n{text}"
-        );
-        assert!(
-            findings["explained"].as_u64() >= Some(12),
-            "{profile} {dialect}\n{text}"
-        );
-        assert_eq!(findings["delay_ms"], 0, "{profile} {dialect}");
-        assert_eq!(findings["answer_cache"], Value::Null, "{profile} {dialect}");
-        let requests = found["requests"].as_array().map_or(0, Vec::len);
-        assert!(requests < 60, "{profile}: {requests} requests");
-        bench.runtime.block_on(server.shutdown());
+    for case in cases {
+        finds(&bench, case);
     }
+}
+
+#[test]
+fn the_probe_tells_states_at_block_ends_slots_and_cache_points() {
+    let bench = Bench::new();
+    let (inclusive, exclusive) = (json!("inclusive"), json!("exclusive"));
+    for (profile, dialect, model, convention) in [
+        ("vllm-align", "openai-chat", "align:1600", &inclusive),
+        ("llama-cpp", "openai-chat", "slots:2", &inclusive),
+        ("anthropic", "bedrock", "breakpoints", &exclusive),
+    ] {
+        finds(&bench, (profile, dialect, model, "reported", convention));
+    }
+}
+
+/// Probes a profile and compares rule, kind of counts and convention.
+fn finds(
+    bench: &Bench,
+    (profile, dialect, model, counts, convention): (&str, &str, &str, &str, &Value),
+) {
+    let server = bench.server(profile, "");
+    let (found, text) = bench.probed(&server, dialect, &[]);
+    let findings = &found["findings"];
+    assert_eq!(
+        findings["cache_model"], model,
+        "{profile} {dialect}\n{text}"
+    );
+    assert_eq!(findings["counts"], counts, "{profile} {dialect}\n{text}");
+    assert_eq!(
+        &findings["convention"], convention,
+        "{profile} {dialect}\n{text}"
+    );
+    assert_eq!(
+        findings["unexplained"],
+        Value::Null,
+        "{profile} {dialect}\n{text}"
+    );
+    assert!(
+        findings["explained"].as_u64() >= Some(12),
+        "{profile} {dialect}\n{text}"
+    );
+    assert_eq!(findings["delay_ms"], 0, "{profile} {dialect}");
+    assert_eq!(findings["answer_cache"], Value::Null, "{profile} {dialect}");
+    let requests = found["requests"].as_array().map_or(0, Vec::len);
+    assert!(requests < 60, "{profile}: {requests} requests");
+    bench.runtime.block_on(server.shutdown());
 }
 
 #[test]
