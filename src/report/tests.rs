@@ -24,10 +24,10 @@ fn shown(results: &Results) -> String {
 fn a_run_is_understood_at_once() {
     insta::assert_snapshot!(shown(&results(&story())), @r"
     Which configuration leaves the fewest tokens to compute cannot be told from 2 conversations of each
-    (it takes 6). In this run append-only left the fewest: 3,874 per conversation,
-    with 36.0 % of its prompt tokens read from the cache (2 conversations: too few for an interval). dev
-    left the most: 4,898, with 19.0 % read (2 conversations: too few for an interval). Simulated:
-    measured on the embedded server.
+    (it takes 6). In this run append-only left the fewest: 3,874 per conversation, with 36.0 % of its
+    prompt tokens read from the cache (2 conversations: too few for an interval). dev left the most:
+    4,898, with 19.0 % read (2 conversations: too few for an interval). Simulated: measured on the
+    embedded server.
 
     Measured on here (embedded server, simulated), model m, cache model blocks:16, tokens by o200k,
       2026-11-30, 6 conversations.
@@ -418,12 +418,10 @@ fn every_number_says_where_it_was_measured() {
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    for words in [
-        "dev on sessions=4, a conversation",
-        "quickstart on here, sessions=16: %",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    assert!(
+        text.contains("quickstart on here, sessions=16: %"),
+        "{text}"
+    );
     let one = markdown(&self::results(&story()));
     assert!(one.contains("| configuration | against | pairs |"), "{one}");
 }
