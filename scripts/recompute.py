@@ -70,6 +70,8 @@ def quantile(sample, q):
 
 # Requests of the longest conversation of each scenario of the run at hand.
 LONGEST = {}
+# Conversations begun of each scenario among the rows at hand, counted or not.
+BEGUN = {}
 
 
 def has(row, flag):
@@ -115,6 +117,9 @@ def figures(rows):
         read = sum(int(row["read_tokens"]) for row in some)
         found |= {f"{name}_requests": len(some) or None, f"{name}_total": tokens if some else None,
                   f"{name}_read": read if some else None, f"{name}_share": ratio(read, tokens)}
+    BEGUN.clear()
+    for name, scenario in {(row["conversation"], row["scenario"]) for row in rows}:
+        BEGUN.setdefault(scenario, set()).add(name)
     return found | shares(counted) | costs(answered, counted)
 
 
@@ -182,10 +187,17 @@ def shares(counted):
 
 def per_conversation(counted, value):
     """Mean of the conversations that have as many counts as the longest conversation of their
-    scenario has requests; None where a value of one of them is not known."""
-    sums = [all_or_none(map(value, found)) for found in by(counted, ["conversation"]).values()
-            if len(found) >= LONGEST.get(found[0]["scenario"], 0)]
-    return all_or_none(sums) / len(sums) if sums and all_or_none(sums) is not None else None
+    scenario has requests, where a scenario weighs by its conversations that were begun; None where
+    a scenario has no such conversation, or a value of one of them is not known."""
+    whole = {}
+    for found in by(counted, ["conversation"]).values():
+        scenario = found[0]["scenario"]
+        if len(found) >= LONGEST.get(scenario, 0):
+            whole.setdefault(scenario, []).append(all_or_none(map(value, found)))
+    if not BEGUN or set(whole) != set(BEGUN) or any(None in some for some in whole.values()):
+        return None
+    begun = sum(len(names) for names in BEGUN.values())
+    return sum(sum(some) * len(BEGUN[scenario]) / len(some) for scenario, some in whole.items()) / begun
 
 
 # Prices of the run's targets in pico-dollars, and when the run began in milliseconds since 1970.

@@ -294,10 +294,10 @@ impl Bench {
 
     /// What the probe found out about a profile.
     fn probed(&self, server: &Handle, dialect: &str, more: &[&str]) -> (Value, String) {
-        let base = if dialect == "gemini" {
-            "/v1beta"
-        } else {
-            "/v1"
+        let base = match dialect {
+            "gemini" => "/v1beta",
+            "bedrock" => "",
+            _ => "/v1",
         };
         let url = format!("{}{base}", server.origin());
         let run = self
@@ -390,9 +390,23 @@ fn the_probe_finds_the_rule_of_each_profile() {
         (
             "vllm-align",
             "openai-chat",
-            "blocks:1600",
+            "align:1600",
             "reported",
             &inclusive,
+        ),
+        (
+            "llama-cpp",
+            "openai-chat",
+            "slots:2",
+            "reported",
+            &inclusive,
+        ),
+        (
+            "anthropic",
+            "bedrock",
+            "breakpoints",
+            "reported",
+            &exclusive,
         ),
     ];
     for (profile, dialect, model, counts, convention) in cases {
@@ -406,6 +420,15 @@ fn the_probe_finds_the_rule_of_each_profile() {
         assert_eq!(findings["counts"], counts, "{profile} {dialect}\n{text}");
         assert_eq!(
             &findings["convention"], convention,
+            "{profile} {dialect}\n{text}"
+        );
+        assert_eq!(
+            findings["unexplained"],
+            Value::Null,
+            "{profile} {dialect}\n{text}"
+        );
+        assert!(
+            findings["explained"].as_u64() >= Some(12),
             "{profile} {dialect}\n{text}"
         );
         assert_eq!(findings["delay_ms"], 0, "{profile} {dialect}");

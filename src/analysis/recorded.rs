@@ -186,9 +186,9 @@ impl Message {
         });
         Self {
             role,
-            marks,
             text,
             pieces,
+            marks,
         }
     }
 

@@ -230,6 +230,13 @@ impl Aim {
             target.cache = known_cache(&target, client).await;
         }
         if let Some(entry) = entry {
+            let note = target
+                .cache
+                .is_none()
+                .then(|| entry.cache_note(&target.model));
+            if let Some(note) = note.flatten() {
+                output::tell(&format!("target `{}`: {note}", target.name));
+            }
             entry.after(&mut target);
         }
         Ok(target)

@@ -42,8 +42,16 @@ fn several(found: &Comparison) -> bool {
 
 fn counted(row: &Row) -> String {
     let plural = |number: usize| if number == 1 { "" } else { "s" };
+    let joined = if row.independent < row.pairs {
+        format!(
+            " ({} independent: one scenario and repeat is one)",
+            row.independent
+        )
+    } else {
+        String::new()
+    };
     format!(
-        "{} conversation{}, {} request{}",
+        "{} conversation{}{joined}, {} request{}",
         row.pairs,
         plural(row.pairs),
         row.requests,
@@ -103,8 +111,11 @@ fn is_known(change: &Change) -> bool {
 /// A table of what a row compares.
 fn cells(change: &Change) -> [String; 5] {
     let value = |value| shown(value, Some(change.unit), 1);
+    let over = change
+        .over
+        .map_or_else(String::new, |n| format!(" (over {n} whole on both sides)"));
     [
-        change.title.to_owned(),
+        change.title.to_owned() + &over,
         value(change.base),
         value(change.candidate),
         difference(change),

@@ -92,6 +92,78 @@ fn a_key_that_the_server_repeats_is_hidden() {
 }
 
 #[test]
+fn a_key_that_comes_back_in_an_answer_is_stored_nowhere() {
+    let folder = Folder::with_small();
+    let url = canned(|head| {
+        let key = brought(head);
+        let (start, end) = key.split_at(key.len() / 2);
+        let piece = |text: &str| {
+            format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+        };
+        let last = format!(
+            "data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":9,\"completion_tokens\":2,\"note\":\"{key}\"}}}}\n\n"
+        );
+        let stop = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+        let body = [&piece(start), &piece(end), stop, &last, "data: [DONE]\n\n"].concat();
+        http("200 OK", "text/event-stream", &body)
+    });
+    let ended = run(&folder, &url, &["--model", "m"]);
+    ended.ended_with(0, &[]);
+    let records = folder.lines("run", "requests.jsonl");
+    assert_eq!(records[0]["usage"]["raw"]["note"], "[key]");
+    nowhere(&folder, &ended);
+    let mut probe = folder.program();
+    probe.args([
+        "probe",
+        &url,
+        "--model",
+        "m",
+        "--tokens",
+        "100",
+        "--out",
+        "probe.json",
+    ]);
+    let probed = Ended::of(probe.env("PREFIXBENCH_API_KEY", KEY).output());
+    probed.ended_with(0, &[]);
+    nowhere(&folder, &probed);
+}
+
+#[test]
+fn a_mistake_in_a_targets_file_is_shown_without_its_values() {
+    let mistakes = [
+        format!("url: http://user:{KEY}@h/v1"),
+        format!("url: http://h/v1?key={KEY}"),
+        format!("url: http://h/v1\nheaders: {{Authorization: Bearer {KEY}}}"),
+        format!("url: http://h/v1\nheaders:\n  x-a: {KEY}\n  bad name: {KEY}"),
+        format!("url: http://h/v1\nheaders: {KEY}"),
+        format!("url: http://h/v1\nheaders: {{x-a: [{KEY}]}}"),
+        format!("url: http://h/v1\nkey_env: {KEY}"),
+        format!("url: http://h/v1\nkey: {KEY}"),
+        format!("url: http://h/v1\nkey_ttl_s: {KEY}"),
+        format!("url: http://h/v1\nkey_command: {KEY}\nkey_env: A"),
+        format!("url: http://h/v1\nbody: {KEY}"),
+        format!("url: http://h/v1\nlimits: {KEY}"),
+        format!("preset: nobody # {KEY}"),
+        format!("proxy: http://u:{KEY}@h\nurll: x"),
+        format!("headers: {{x: {{env: '{KEY}!'}}}}\nurl: http://h/v1"),
+        format!("url: [http://h, {KEY}"),
+        format!("{KEY}"),
+    ];
+    for text in mistakes {
+        let folder = Folder::with_small();
+        let indented: String = text.lines().map(|line| format!("    {line}\n")).collect();
+        folder.write("targets.yaml", &format!("targets:\n  mine:\n{indented}"));
+        let ended = folder.run(&["list", "targets"]);
+        assert!(
+            !ended.out.contains(KEY) && !ended.err.contains(KEY),
+            "{text}:\n{}",
+            ended.err
+        );
+        assert_eq!(ended.code, Some(2), "{text}:\n{}", ended.err);
+    }
+}
+
+#[test]
 fn a_connection_that_fails_does_not_show_the_key() {
     let folder = Folder::with_small();
     let url = format!("http://{}/v1", closed_port());

@@ -1,28 +1,86 @@
 //! Conversations of two runs, side by side.
 
 use super::{Choice, Side};
+use crate::analysis::figures::{Longest, longest};
 use crate::analysis::samples::Sample;
-use crate::record::Manifest;
+use crate::record::{Manifest, Outcome};
+use crate::units::Money;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Sums of one side of a pair, over the requests that both have counted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sums {
     pub(super) total: f64,
     pub(super) read: f64,
     /// `None` where one of the requests has no bound.
     pub(super) bound: Option<f64>,
+    /// Of conversations that are whole on both sides.
+    pub(super) whole: Whole,
+    /// Of requests that both sides asked, in microseconds; infinite where it was never
+    /// answered, so that failures are in view.
+    pub(super) ttft: Vec<f64>,
+    /// Requests that both sides asked, and of these those never answered.
+    pub(super) asked: f64,
+    pub(super) failed: f64,
+}
+
+/// Sums of whole conversations: what is said of a conversation is said of these, as in
+/// every report.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Whole {
+    pub(super) conversations: f64,
+    pub(super) total: f64,
+    pub(super) read: f64,
     /// `None` where one of the requests has no price.
     pub(super) cost: Option<f64>,
-    /// Of requests that have a time on both sides, in microseconds.
-    pub(super) ttft: Vec<f64>,
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self {
+            total: 0.0,
+            read: 0.0,
+            bound: Some(0.0),
+            whole: Whole {
+                conversations: 0.0,
+                total: 0.0,
+                read: 0.0,
+                cost: Some(0.0),
+            },
+            ttft: Vec::new(),
+            asked: 0.0,
+            failed: 0.0,
+        }
+    }
+}
+
+/// The sum of two that are known.
+fn both(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(a? + b?)
+}
+
+impl Sums {
+    /// Takes another conversation in.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.total += other.total;
+        self.read += other.read;
+        self.bound = both(self.bound, other.bound);
+        self.whole.conversations += other.whole.conversations;
+        self.whole.total += other.whole.total;
+        self.whole.read += other.whole.read;
+        self.whole.cost = both(self.whole.cost, other.whole.cost);
+        self.ttft.extend_from_slice(&other.ttft);
+        self.asked += other.asked;
+        self.failed += other.failed;
+    }
 }
 
 /// A conversation that both sides have.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub(super) scenario: Arc<str>,
+    pub(super) repeat: u32,
     pub(super) configurations: (Arc<str>, Arc<str>),
     pub(super) targets: (Arc<str>, Arc<str>),
     pub(super) load: Arc<str>,
@@ -49,8 +107,33 @@ struct Place {
     repeat: u32,
 }
 
-/// Answered and counted requests of a conversation, by turn and request.
-type Requests<'a> = BTreeMap<(u32, u32), &'a Sample>;
+/// The requests of a conversation, by turn and request.
+#[derive(Default)]
+struct Requests<'a> {
+    /// Answered and counted ones.
+    counted: BTreeMap<(u32, u32), &'a Sample>,
+    /// All, each with its time to first token: infinite where no attempt was answered,
+    /// `None` where the answer has none.
+    asked: BTreeMap<(u32, u32), Option<f64>>,
+}
+
+impl<'a> Requests<'a> {
+    fn add(&mut self, sample: &'a Sample) {
+        let (turn, request, _) = sample.place;
+        let answered = sample.outcome == Outcome::Ok;
+        let time = match sample.ttft {
+            _ if !answered => Some(f64::INFINITY),
+            ttft => ttft.map(|ttft| ttft.0 as f64),
+        };
+        let known = self.asked.entry((turn, request)).or_insert(time);
+        if answered {
+            *known = time;
+        }
+        if sample.counted().is_some() {
+            self.counted.insert((turn, request), sample);
+        }
+    }
+}
 
 /// The conversations of a configuration; those without a single count have no requests.
 type Conversations<'a> = BTreeMap<Place, Requests<'a>>;
@@ -78,13 +161,20 @@ pub(super) fn matched(
         conversations(base.samples, skipped),
         conversations(candidate.samples, skipped),
     );
+    let longest = (longest(base.samples), longest(candidate.samples));
     for (own, other) in configurations(base.manifest, candidate.manifest, choice, &mut found) {
         let empty = Conversations::new();
         let (before, now) = (
             before.get(&*other).unwrap_or(&empty),
             now.get(&*own).unwrap_or(&empty),
         );
-        side_by_side(&mut found, (&other, before), (&own, now), &targets);
+        side_by_side(
+            &mut found,
+            (&other, before),
+            (&own, now),
+            &targets,
+            [&longest.0, &longest.1],
+        );
     }
     order(&mut found.pairs, candidate.manifest);
     found
@@ -199,11 +289,7 @@ fn conversations<'a>(
             repeat: sample.repeat,
         };
         let configuration = found.entry(Arc::clone(&cell.configuration)).or_default();
-        let requests = configuration.entry(place).or_default();
-        if sample.counted().is_some() {
-            let (turn, request, _) = sample.place;
-            requests.insert((turn, request), sample);
-        }
+        configuration.entry(place).or_default().add(sample);
     }
     found
 }
@@ -213,6 +299,7 @@ fn side_by_side(
     (other, before): (&Arc<str>, &Conversations<'_>),
     (own, now): (&Arc<str>, &Conversations<'_>),
     targets: &HashMap<Arc<str>, Arc<str>>,
+    longest: [&Longest; 2],
 ) {
     let (mut alone, mut uncounted, mut matched) = (0_usize, 0_usize, 0_usize);
     for (place, requests) in now {
@@ -229,20 +316,22 @@ fn side_by_side(
         };
         matched += 1;
         let both: Vec<_> = requests
+            .counted
             .iter()
-            .filter_map(|(at, now)| Some((*earlier.get(at)?, *now)))
+            .filter_map(|(at, now)| Some((*earlier.counted.get(at)?, *now)))
             .collect();
-        uncounted += requests.len().max(earlier.len()) - both.len();
-        if both.is_empty() {
-            continue;
-        }
+        uncounted += requests.counted.len().max(earlier.counted.len()) - both.len();
+        let most = longest.map(|longest| longest.get(&place.scenario).copied());
+        let most = most.into_iter().flatten().max().unwrap_or_default();
+        let whole = both.len() as u64 >= most && !both.is_empty();
         found.pairs.push(Pair {
             scenario: Arc::clone(&place.scenario),
+            repeat: place.repeat,
             configurations: (Arc::clone(other), Arc::clone(own)),
             targets: (Arc::clone(target), Arc::clone(&place.target)),
             load: Arc::clone(&place.load),
-            base: sums(both.iter().map(|(before, now)| (*before, *now))),
-            candidate: sums(both.iter().map(|(before, now)| (*now, *before))),
+            base: sums(both.iter().map(|(before, _)| *before), whole).with_times(earlier, requests),
+            candidate: sums(both.iter().map(|(_, now)| *now), whole).with_times(requests, earlier),
             requests: both.len(),
         });
     }
@@ -272,25 +361,44 @@ fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{plural}")
 }
 
-/// Sums of the first of each two requests.
-fn sums<'a>(both: impl Iterator<Item = (&'a Sample, &'a Sample)>) -> Sums {
-    let mut sums = Sums {
-        bound: Some(0.0),
-        cost: Some(0.0),
-        ..Sums::default()
-    };
-    for (one, other) in both {
+/// Sums of counted requests, those of one side of a pair.
+fn sums<'a, I>(counted: I, whole: bool) -> Sums
+where
+    I: Iterator<Item = &'a Sample>,
+{
+    let mut sums = Sums::default();
+    let mut cost = Some(0.0);
+    for one in counted {
         let (total, read) = one.counted().unwrap_or_default();
         sums.total += total.0 as f64;
         sums.read += read.0 as f64;
-        sums.bound = sums
-            .bound
-            .zip(one.bound)
-            .map(|(sum, bound)| sum + bound.0 as f64);
-        sums.cost = sums.cost.zip(one.cost).map(|(sum, cost)| sum + cost.usd());
-        if other.ttft.is_some() {
-            sums.ttft.extend(one.ttft.map(|ttft| ttft.0 as f64));
-        }
+        sums.bound = both(sums.bound, one.bound.map(|bound| bound.0 as f64));
+        cost = both(cost, one.cost.map(Money::usd));
+    }
+    if whole {
+        sums.whole = Whole {
+            conversations: 1.0,
+            total: sums.total,
+            read: sums.read,
+            cost,
+        };
     }
     sums
+}
+
+impl Sums {
+    /// With the times of the requests that the other side asked too.
+    fn with_times(mut self, own: &Requests<'_>, other: &Requests<'_>) -> Self {
+        for (at, time) in &own.asked {
+            let Some(there) = other.asked.get(at) else {
+                continue;
+            };
+            self.asked += 1.0;
+            self.failed += f64::from(u8::from(*time == Some(f64::INFINITY)));
+            if there.is_some() {
+                self.ttft.extend(*time);
+            }
+        }
+        self
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Conversations are matched by scenario, target, load level and repeat, and
 //! requests by turn, so that what differs between scenarios falls out of every
-//! difference, and what one side failed at does not look like what it saved.
+//! difference, and what one side failed at does not look like what it saved. What is
+//! said of a conversation is said of those that are whole on both sides.
 //!
 //! Invariants: a difference stands only where it can be told at this sample
 //! size; what cannot be compared is left out and named, never shown as a number.
@@ -62,8 +63,11 @@ pub struct Row {
     pub targets: (Arc<str>, Arc<str>),
     /// Load level.
     pub load: Arc<str>,
-    /// Conversations that both have.
+    /// Conversations that both have, with a count on both sides.
     pub pairs: usize,
+    /// How many of them are independent of each other: the configurations of a scenario
+    /// and repeat are one.
+    pub independent: usize,
     /// Requests that both have counted.
     pub requests: usize,
     /// What has changed.
@@ -187,12 +191,18 @@ fn row(
     seed: u64,
     conditions: &measures::Conditions,
 ) -> Row {
+    let counted: Vec<&Pair> = pairs
+        .iter()
+        .filter(|pair| pair.requests > 0)
+        .copied()
+        .collect();
     Row {
         level,
         configurations,
         targets,
         load,
-        pairs: pairs.len(),
+        pairs: counted.len(),
+        independent: measures::independent(&counted),
         requests: pairs.iter().map(|pair| pair.requests).sum(),
         changes: measures::changes(pairs, paired, seed, conditions),
     }

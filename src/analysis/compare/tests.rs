@@ -182,10 +182,70 @@ fn a_configuration_can_be_compared_with_another_of_the_same_run() {
 }
 
 #[test]
+fn configurations_of_a_scenario_and_repeat_are_not_independent() {
+    let found = compared(4, |_| {});
+    let all = &found.rows[0];
+    assert_eq!(
+        (&all.level, all.pairs, all.independent),
+        (&Level::All, 8, 4)
+    );
+    for change in all.changes.iter().filter(|change| change.base.is_some()) {
+        assert_eq!(
+            change.told,
+            Told::TooFew("4 of 6 independent conversations".to_owned()),
+            "{}",
+            change.name
+        );
+    }
+    let found = compared(6, |_| {});
+    let computed = change(&found.rows[0], "computed_per_conversation");
+    assert_eq!(computed.told, Told::Clear { better: Some(true) });
+    assert_eq!(computed.interval.expect("six").n, 6);
+}
+
+#[test]
+fn failures_are_in_view() {
+    let manifest = manifest();
+    let before = samples(&manifest, 8, 480, 0);
+    let mut now = before.list().to_vec();
+    for sample in &mut now {
+        if sample.place.0 == 2 {
+            sample.outcome = Outcome::Timeout;
+        }
+    }
+    let side = |samples| Side {
+        manifest: &manifest,
+        samples,
+    };
+    let found = compare(side(before.list()), side(&now), &Choice::default());
+    let row = &found.rows[1];
+    assert_eq!(row.changes[0].name, "failed_share", "the first row");
+    let failed = change(row, "failed_share");
+    assert_eq!((failed.base, failed.candidate), (Some(0.0), Some(0.5)));
+    assert_eq!(
+        failed.told,
+        Told::Clear {
+            better: Some(false)
+        }
+    );
+    let ttft = change(row, "ttft_p50_us");
+    assert_eq!(ttft.candidate, Some(f64::INFINITY));
+    assert_eq!(
+        ttft.told,
+        Told::Nothing("too many requests of the candidate failed".to_owned())
+    );
+    let computed = change(row, "computed_per_conversation");
+    assert_eq!(
+        computed.told,
+        Told::Nothing("no conversation is whole on both sides".to_owned())
+    );
+}
+
+#[test]
 fn what_one_side_failed_at_is_no_saving() {
     let manifest = manifest();
-    let before = samples(&manifest, 6, 480, 0);
-    let mut now = samples(&manifest, 6, 480, 0).list().to_vec();
+    let before = samples(&manifest, 8, 480, 0);
+    let mut now = samples(&manifest, 8, 480, 0).list().to_vec();
     for sample in &mut now {
         if sample.place.0 == 2 && sample.repeat < 3 {
             sample.outcome = Outcome::Timeout;
@@ -201,8 +261,12 @@ fn what_one_side_failed_at_is_no_saving() {
     };
     let found = compare(base, candidate, &Choice::default());
     let row = &found.rows[1];
-    assert_eq!((row.pairs, row.requests), (6, 10));
-    assert_eq!(change(row, "computed_per_conversation").told, Told::Same);
+    assert_eq!((row.pairs, row.requests), (8, 14));
+    let computed = change(row, "computed_per_conversation");
+    assert_eq!(computed.told, Told::Same);
+    // 1,000 + 720 tokens, as in a report, not the mean with the cut ones.
+    assert_eq!((computed.base, computed.over), (Some(1_720.0), Some(6)));
+    assert_eq!(change(row, "cached_share").over, None);
     assert!(
         found
             .left_out

@@ -1,6 +1,6 @@
 //! Numbers, and figures with what they are taken over.
 
-use super::metrics::{METRICS, find};
+use super::metrics::{METRICS, Unit, find};
 use super::reader::{Mistake, Reader};
 use super::selection::{Dimension, EACH, Pattern, Selection, Wanted, needs_quotes};
 use super::syntax::{Expression, Figure};
@@ -54,6 +54,7 @@ impl Reader<'_> {
     /// The number with the unit behind it, if there is one.
     fn unit(&mut self, value: f64, start: usize) -> Result<Expression, Mistake> {
         if self.take("%") {
+            self.mark(start, Some(Unit::Share));
             return Ok(Expression::Number(value / 100.0));
         }
         let from = self.at;
@@ -83,6 +84,7 @@ impl Reader<'_> {
             }
         };
         self.blanks();
+        self.mark(start, (!unit.is_empty()).then_some(Unit::Micros));
         Ok(Expression::Number(value * times))
     }
 
@@ -92,13 +94,16 @@ impl Reader<'_> {
         let at = start..self.at;
         if name == BASELINE {
             self.blanks();
-            return Ok(Expression::Baseline(self.selection()?));
+            let selection = self.selection()?;
+            self.mark(start, None);
+            return Ok(Expression::Baseline(selection));
         }
         let Some(metric) = find(name) else {
             return Err(self.unknown(name, at));
         };
         self.blanks();
         let selection = self.selection()?;
+        self.mark(start, None);
         Ok(Expression::Figure(Figure { metric, selection }))
     }
 

@@ -80,6 +80,10 @@ pub(super) struct Found {
     pub(super) value: Option<f64>,
     pub(super) support: Support,
     pub(super) conversations: u64,
+    /// Requests, and of these failed ones and those without a count.
+    pub(super) requests: u64,
+    pub(super) failed: u64,
+    pub(super) uncounted: u64,
 }
 
 impl Stored {
@@ -168,6 +172,7 @@ impl Key {
             .iter()
             .filter(|metric| metric.predicted || !measured.is_predicted())
             .filter_map(|metric| Some((metric.name.to_owned(), (metric.of)(taken.known())?)))
+            .filter(|(_, value)| value.is_finite())
             .collect();
         Some(Row {
             configuration: self.configuration,
@@ -266,6 +271,9 @@ impl Baseline {
                         value: row.figures.get(metric.name).copied(),
                         conversations: row.conversations,
                         support: row.whole.clone(),
+                        requests: row.count("requests"),
+                        failed: row.count("failed"),
+                        uncounted: row.count("without_count"),
                     }),
                     (None, _) => Err(missing()),
                     (Some(_), Some(_)) => Err(format!(
@@ -284,6 +292,9 @@ impl Found {
             value: (metric.of)(taken.known()),
             conversations: taken.conversations,
             support: taken.support,
+            requests: taken.figures.requests,
+            failed: taken.figures.failed,
+            uncounted: taken.figures.without_count,
         }
     }
 
@@ -294,6 +305,16 @@ impl Found {
 }
 
 impl Row {
+    /// A count among the figures; 0 where it is none of them.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast of a float saturates"
+    )]
+    fn count(&self, name: &str) -> u64 {
+        self.figures.get(name).map_or(0, |count| *count as u64)
+    }
+
     fn name(&self, dimension: Dimension) -> Option<Arc<str>> {
         match dimension {
             Dimension::Configuration => Some(Arc::clone(&self.configuration)),

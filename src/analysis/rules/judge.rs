@@ -1,6 +1,7 @@
 //! A rule in one case: its figures, its two sides, and what came of it.
 
 use super::baseline::{Baseline, Found};
+use super::evident::usable;
 use super::facts::Facts;
 use super::measured::Measured;
 use super::metrics::{Kind, Metric, Unit};
@@ -225,23 +226,6 @@ impl Seen {
     }
 }
 
-/// A figure's value, or why there is none that may be used.
-fn usable(metric: &Metric, found: &Found, place: &str) -> Result<f64, String> {
-    let needs_all = metric.kind == Kind::Sum;
-    let part = found.conversations - found.whole();
-    if needs_all && part > 0 {
-        return Err(format!(
-            "{part} of {} conversations{place} lack requests or counts, and a sum without them would \
-             look like a saving",
-            found.conversations
-        ));
-    }
-    found
-        .value
-        .filter(|value| value.is_finite())
-        .ok_or_else(|| format!("there is no evidence for {}{place}", metric.name))
-}
-
 /// Why the figures of a rule rest on different conversations.
 fn alike(rested: &[Rested]) -> Option<String> {
     let of = |kinds: &[Kind]| -> Vec<&Found> {
@@ -289,8 +273,12 @@ fn put_together(operator: Operator, left: f64, right: f64) -> Result<f64, String
         Operator::Divide if right == 0.0 => return Err("the rule divides by 0".to_owned()),
         Operator::Divide => left / right,
     };
-    if value.is_finite() {
+    // A time that failures leave without an end stays so.
+    let endless = (left.is_infinite() || right.is_infinite()) && !value.is_nan();
+    if value.is_finite() || endless {
         Ok(value)
+    } else if value.is_nan() {
+        Err("too many requests failed for these times to be put together".to_owned())
     } else {
         Err("the numbers of the rule become too large".to_owned())
     }

@@ -1,6 +1,6 @@
 //! Figures that a rule can name: every number of `summary.csv`, and a few more.
 
-use crate::analysis::Figures;
+use crate::analysis::{Figures, WithFailures};
 use crate::units::Tokens;
 
 /// What a figure is counted in.
@@ -21,8 +21,12 @@ pub enum Unit {
 /// What a figure depends on besides its own requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A share or a quantile: comparable whatever the number of requests.
+    /// A share: comparable whatever the number of requests, as long as nearly all of
+    /// them have a count.
     Ratio,
+    /// A quantile of times, in which a failed request took for ever: comparable where
+    /// there are requests enough on its far side.
+    Quantile,
     /// A mean over whole conversations: comparable over the same mix of scenarios.
     Mean,
     /// A sum: comparable over the same conversations, each of them whole.
@@ -92,6 +96,23 @@ fn tokens(value: Option<Tokens>) -> Option<f64> {
     value.map(|tokens| tokens.0 as f64)
 }
 
+/// A time that is infinite where too many requests were never answered.
+fn endless(known: Known<'_>, of: fn(&WithFailures) -> Option<f64>) -> Option<f64> {
+    let times = &known.figures.ttft.with_failures;
+    of(times).or((times.n > 0).then_some(f64::INFINITY))
+}
+
+/// Requests that a quantile takes to be told, and how it is written; `None` of a figure
+/// that is none. The rule of `compare`: at least five requests on its far side.
+pub(in crate::analysis) fn takes(name: &str) -> Option<(u64, &'static str)> {
+    match name {
+        "ttft_p50_us" => Some((10, "p50")),
+        "ttft_p90_us" => Some((50, "p90")),
+        "ttft_p99_us" => Some((500, "p99")),
+        _ => None,
+    }
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "it is what a metric gives")]
 fn number(value: u64) -> Option<f64> {
     Some(value as f64)
@@ -128,12 +149,12 @@ metrics! {
         |known| number(known.breaks.0);
     "lost_tokens" Tokens Sum true "tokens lost behind the breaks"
         |known| tokens(known.breaks.1);
-    "ttft_p50_us" Micros Ratio false "time to first token: half are faster"
-        |known| known.figures.ttft.p50_us;
-    "ttft_p90_us" Micros Ratio false "time to first token: nine in ten are faster"
-        |known| known.figures.ttft.p90_us;
-    "ttft_p99_us" Micros Ratio false "time to first token: 99 in a hundred are faster"
-        |known| known.figures.ttft.p99_us;
+    "ttft_p50_us" Micros Quantile false "time to first token, of failed requests infinite: half are faster"
+        |known| endless(known, |times| times.p50_us);
+    "ttft_p90_us" Micros Quantile false "time to first token, of failed requests infinite: nine in ten are faster"
+        |known| endless(known, |times| times.p90_us);
+    "ttft_p99_us" Micros Quantile false "time to first token, of failed requests infinite: 99 in a hundred are faster"
+        |known| endless(known, |times| times.p99_us);
     "cost_usd" Dollars Sum false "what the requests cost"
         |known| Some(known.figures.cost?.usd());
     "cost_uncached_usd" Dollars Sum false "what they would have cost without a cache"

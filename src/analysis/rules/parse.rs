@@ -17,6 +17,7 @@ use super::error::{RuleError, RulesError};
 use super::reader::{Mistake, Reader};
 use super::selection::{Dimension, Wanted};
 use super::syntax::{Comparison, Expression, Operator, Rule};
+use super::units::check;
 use miette::NamedSource;
 use std::ops::Range;
 use std::sync::Arc;
@@ -94,17 +95,22 @@ fn read(text: &str, range: Range<usize>) -> Result<Option<Rule>, Mistake> {
         let at = range.start..range.start;
         return Err(Mistake::at(at, said, "begins here", "write several rules"));
     }
-    let mut reader = Reader {
-        text,
-        at: range.start,
-        end: range.end,
-        deep: 0,
-    };
+    let mut reader = Reader::new(text, range);
     reader.blanks();
     if reader.at == reader.end {
         return Ok(None);
     }
-    reader.rule().map(Some)
+    let rule = reader.rule()?;
+    check(&rule, text, reader.marks())?;
+    Ok(Some(rule))
+}
+
+/// A rule by the grammar alone, whatever its parts are counted in.
+#[cfg(test)]
+pub(super) fn grammar(text: &str) -> Option<Rule> {
+    let mut reader = Reader::new(text, 0..text.len());
+    reader.blanks();
+    reader.rule().ok()
 }
 
 impl Reader<'_> {
@@ -178,6 +184,7 @@ impl Reader<'_> {
     }
 
     fn sum(&mut self) -> Result<Expression, Mistake> {
+        let start = self.at;
         let mut left = self.product()?;
         loop {
             let operator = match self.peek() {
@@ -188,10 +195,12 @@ impl Reader<'_> {
             self.take(operator.as_str());
             let right = self.product()?;
             left = Expression::Pair(operator, Box::new((left, right)));
+            self.mark(start, None);
         }
     }
 
     fn product(&mut self) -> Result<Expression, Mistake> {
+        let start = self.at;
         let mut left = self.factor()?;
         loop {
             let operator = match self.peek() {
@@ -202,6 +211,7 @@ impl Reader<'_> {
             self.take(operator.as_str());
             let right = self.factor()?;
             left = Expression::Pair(operator, Box::new((left, right)));
+            self.mark(start, None);
         }
     }
 
@@ -225,8 +235,10 @@ impl Reader<'_> {
     fn factor(&mut self) -> Result<Expression, Mistake> {
         match self.peek() {
             Some('-') => {
+                let start = self.at;
                 self.take("-");
                 let inner = self.nested(Self::factor)?;
+                self.mark(start, None);
                 Ok(Expression::Negative(Box::new(inner)))
             }
             Some('(') => {

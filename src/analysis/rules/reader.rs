@@ -1,5 +1,7 @@
 //! A place in a rule's text, and what can be wrong there.
 
+use super::metrics::Unit;
+use super::units::Mark;
 use std::ops::Range;
 
 /// What is wrong, before it is tied to its text.
@@ -32,9 +34,39 @@ pub(super) struct Reader<'a> {
     pub(super) at: usize,
     pub(super) end: usize,
     pub(super) deep: usize,
+    /// The last blanks and comments that were passed over.
+    passed: Range<usize>,
+    marks: Vec<Mark>,
 }
 
 impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str, range: Range<usize>) -> Self {
+        Self {
+            text,
+            at: range.start,
+            end: range.end,
+            deep: 0,
+            passed: range.start..range.start,
+            marks: Vec::new(),
+        }
+    }
+
+    /// Notes that a part of the rule that began at `start` ends here.
+    pub(super) fn mark(&mut self, start: usize, unit: Option<Unit>) {
+        let end = if self.at == self.passed.end {
+            self.passed.start
+        } else {
+            self.at
+        };
+        let at = start..end.max(start);
+        self.marks.push(Mark { at, unit });
+    }
+
+    /// The marks of the rule that was read.
+    pub(super) fn marks(&mut self) -> Vec<Mark> {
+        std::mem::take(&mut self.marks)
+    }
+
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..self.end).unwrap_or_default()
     }
@@ -45,11 +77,17 @@ impl<'a> Reader<'a> {
 
     /// Passes over blanks and a comment.
     pub(super) fn blanks(&mut self) {
+        let from = self.at;
         let rest = self.rest();
         let behind = rest.trim_start();
         self.at += rest.len() - behind.len();
         if behind.starts_with('#') {
             self.at = self.end;
+        }
+        if from == self.passed.end {
+            self.passed.end = self.at;
+        } else {
+            self.passed = from..self.at;
         }
     }
 

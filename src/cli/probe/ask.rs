@@ -35,7 +35,7 @@ pub(super) enum Tail {
 }
 
 /// A chat to send.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chat {
     /// Chats of different units share nothing behind the template's first words.
     pub(super) unit: u64,
@@ -59,6 +59,31 @@ impl Chat {
     /// The same chat with another end.
     pub(super) fn ending(self, tail: Tail) -> Self {
         Self { tail, ..self }
+    }
+
+    /// Whether it is one of plain messages, which a server renders as they are.
+    pub(super) fn is_plain(self) -> bool {
+        self.tail != Tail::Reasoned
+    }
+
+    /// Its messages: who speaks, the text, and whether a cache marker stands behind it.
+    pub(super) fn messages(self, run: Nonce, markers: MarkerRule) -> Vec<(Role, String, bool)> {
+        let prompt = self.prompt(run, markers);
+        let text = |blocks: &[Block]| -> (String, bool) {
+            let marked = blocks.last().is_some_and(|block| block.marker.is_some());
+            let texts = blocks.iter().flat_map(|block| match &block.content {
+                Content::Text(spans) | Content::Reasoning(spans) => spans.as_slice(),
+                _ => &[],
+            });
+            (texts.map(|span| span.text.as_str()).collect(), marked)
+        };
+        let (system, marked) = text(&prompt.system);
+        let mut all = vec![(Role::System, system, marked)];
+        all.extend(prompt.messages.iter().map(|message| {
+            let (text, marked) = text(&message.blocks);
+            (message.role, text, marked)
+        }));
+        all
     }
 
     fn prompt(self, run: Nonce, markers: MarkerRule) -> Prompt {
@@ -135,6 +160,9 @@ pub(super) struct Seen {
     /// A header that says that a gateway answered from a cache of answers.
     pub(super) answer_cache: Option<String>,
     pub(super) usage: Option<Value>,
+    /// The chat that was sent.
+    #[serde(skip)]
+    pub(super) chat: Option<Chat>,
 }
 
 impl Seen {
@@ -162,7 +190,15 @@ impl Seen {
             id: None,
             answer_cache: None,
             usage: raw,
+            chat: None,
         }
+    }
+
+    /// Counts the prompt whole, of a server whose own count excludes what was read
+    /// and written though others that speak like it include that.
+    pub(super) fn include(&mut self) {
+        let parts = self.read.unwrap_or(0) + self.written.unwrap_or(0);
+        self.total = self.said.map(|said| said + parts);
     }
 
     /// Whether it was answered whole.
@@ -188,6 +224,9 @@ pub(super) struct Prober<'a> {
     pub(super) client: &'a Client,
     pub(super) target: &'a Target,
     pub(super) nonce: Nonce,
+    /// Whether the server's count of a prompt excludes what was read, though the
+    /// dialect's includes it.
+    pub(super) excludes: bool,
     /// Everything sent so far.
     pub(super) seen: Vec<Seen>,
 }
@@ -225,8 +264,22 @@ impl Prober<'_> {
         let first = stamps.first_text_us.zip(stamps.sent_us);
         seen.first_token_us = first.map(|(first, sent)| first.0.saturating_sub(sent.0));
         seen.answer_cache = answered_from_cache(&exchange);
+        self.keep(seen, chat)
+    }
+
+    fn keep(&mut self, mut seen: Seen, chat: Chat) -> Seen {
+        seen.chat = Some(chat);
+        if self.excludes {
+            seen.include();
+        }
         self.seen.push(seen.clone());
         seen
+    }
+
+    /// Counts from here on, and those so far, are to be read as exclusive.
+    pub(super) fn exclusive(&mut self) {
+        self.excludes = true;
+        self.seen.iter_mut().for_each(Seen::include);
     }
 
     /// Sends a chat for an answer in one piece.
@@ -272,8 +325,7 @@ impl Prober<'_> {
                 seen
             }
         };
-        self.seen.push(seen.clone());
-        seen
+        self.keep(seen, chat)
     }
 
     fn request(&self, chat: Chat, stream: bool) -> (String, Vec<Header>) {

@@ -6,7 +6,9 @@
 //! lies below it (or between once and twice it).
 
 use super::ask::Seen;
+use super::fit::Fit;
 use super::steps::Observed;
+use crate::cache::Model;
 use serde::Serialize;
 
 /// A prompt and its repeat.
@@ -113,14 +115,23 @@ pub(super) struct Findings {
     pub(super) delay_ms: Option<u64>,
     pub(super) answer_cache: Option<String>,
     pub(super) cache_model: Option<String>,
+    /// Whether the prompt's count excludes what was read though its dialect's includes it.
+    pub(super) excludes: bool,
+    /// How many counts it explains: all that were to be explained.
+    pub(super) explained: Option<usize>,
+    /// Tokens at the end of a prompt that are never found again, where that explains
+    /// the counts.
+    pub(super) wrapper: Option<usize>,
+    /// Why no model is offered, where prompts were read.
+    pub(super) unexplained: Option<String>,
     /// First token of the first prompt and of its repeat, in microseconds.
     pub(super) first_token_us: Option<(u64, u64)>,
     /// Whether reasoning in history leaves the prompt as long as without it.
     pub(super) reasoning_dropped: Option<bool>,
 }
 
-/// What follows from `seen`; `marked` is whether prompts had cache markers.
-pub(super) fn findings(seen: &Observed, marked: bool) -> Findings {
+/// What follows from `seen`, but for the cache model.
+pub(super) fn findings(seen: &Observed) -> Findings {
     let first = seen.lengths.first();
     let streams: Vec<&Seen> = seen
         .lengths
@@ -133,7 +144,7 @@ pub(super) fn findings(seen: &Observed, marked: bool) -> Findings {
     let changed = |index: usize| seen.changed.get(index).and_then(Read::of);
     let repeat = seen.lengths.iter().rev().find(|pair| pair.is_hit());
     let repeat = repeat.or(first).and_then(|pair| Read::of(&pair.again));
-    let mut found = Findings {
+    Findings {
         counts: counts_of_streams,
         counts_whole: (!whole.is_empty() && whole.iter().all(|seen| seen.ok()))
             .then(|| counts(&whole))
@@ -156,6 +167,10 @@ pub(super) fn findings(seen: &Observed, marked: bool) -> Findings {
         delay_ms: seen.delay_ms,
         answer_cache: answer_cache(seen),
         cache_model: None,
+        excludes: false,
+        explained: None,
+        wrapper: None,
+        unexplained: None,
         first_token_us: first
             .and_then(|pair| pair.first.first_token_us.zip(pair.again.first_token_us)),
         reasoning_dropped: seen
@@ -166,9 +181,52 @@ pub(super) fn findings(seen: &Observed, marked: bool) -> Findings {
                 let without = seen.appended.as_ref()?.total?;
                 Some(reasoned.total?.saturating_sub(without) < 20)
             }),
-    };
-    found.cache_model = model(&found, marked);
-    found
+    }
+}
+
+impl Findings {
+    /// Takes what was found of the cache model, and what follows for step and minimum.
+    pub(super) fn conclude(&mut self, fit: Fit) {
+        match fit {
+            Fit::Explained {
+                model,
+                counts,
+                wrapper,
+            } => {
+                if let (
+                    Model::Blocks { size, drop, .. } | Model::Align { size, drop },
+                    Some(step),
+                ) = (&model, &mut self.step)
+                {
+                    (step.tokens, step.dropped) = (size.get() as u64, *drop > 0);
+                }
+                if let Some(minimum) = &mut self.minimum {
+                    minimum.tokens = model.minimum().map(|tokens| tokens as u64);
+                }
+                self.explained = Some(counts);
+                self.wrapper = (wrapper > 0).then_some(wrapper);
+                self.cache_model = Some(model.to_string());
+            }
+            Fit::Nothing(nearest) => {
+                let nearest = nearest.map_or(String::new(), |(model, wrong)| {
+                    format!(
+                        "; the nearest, `{model}`, would read {} of the prompt `{}`, where {} were read",
+                        wrong.expected, wrong.what, wrong.read
+                    )
+                });
+                self.unexplained = Some(format!(
+                    "none of the known models explains these counts{nearest}"
+                ));
+            }
+        }
+    }
+
+    /// Whether there is anything that a model could explain.
+    pub(super) fn explainable(&self) -> bool {
+        self.minimum.is_some()
+            && self.answer_cache.is_none()
+            && self.convention != Some(Convention::Contradictory)
+    }
 }
 
 fn counts(seen: &[&Seen]) -> Counts {
@@ -194,6 +252,21 @@ fn convention(pair: &Pair) -> Option<Convention> {
     } else {
         Convention::Exclusive
     })
+}
+
+/// Whether a server's own count of a prompt excludes what was read, though its
+/// dialect's includes that: cold it says as much as warm and read together.
+pub(super) fn excludes(pair: &Pair) -> bool {
+    let parts = |seen: &Seen| {
+        let included = seen.total? == seen.said?;
+        let apart = seen.read.unwrap_or(0) + seen.written.unwrap_or(0);
+        included.then_some((seen.said?, apart))
+    };
+    let (Some((cold, before)), Some((warm, apart))) = (parts(&pair.first), parts(&pair.again))
+    else {
+        return false;
+    };
+    warm < cold && cold + before == warm + apart
 }
 
 /// The step that explains every repeat; `None` where no common one does, or where
@@ -223,7 +296,7 @@ pub(super) fn step(lengths: &[Pair]) -> Option<Step> {
     })
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -272,39 +345,6 @@ fn answer_cache(seen: &Observed) -> Option<String> {
         let id = first.id.as_ref().filter(|id| !id.is_empty())?;
         (second.id.as_ref() == Some(id)).then(|| format!("two answers have the id `{id}`"))
     })
-}
-
-/// The cache model that fits what was found, as it is written.
-fn model(found: &Findings, marked: bool) -> Option<String> {
-    let minimum = found.minimum.and_then(|minimum| minimum.tokens);
-    found.minimum?;
-    if let Some(step) = found.step {
-        let drop = if step.dropped { ",drop=1" } else { "" };
-        return Some(match minimum {
-            Some(least) => format!("steps:{},min={least}", step.tokens),
-            None => format!("blocks:{}{drop}", step.tokens),
-        });
-    }
-    let least = |name: &str| match minimum {
-        Some(tokens) if tokens != 1_024 => format!("{name},min={tokens}"),
-        _ => name.to_owned(),
-    };
-    if within_message(found.changed?) {
-        return Some(minimum.map_or("radix:1".to_owned(), |least| format!("steps:1,min={least}")));
-    }
-    if marked {
-        return Some(least("breakpoints"));
-    }
-    if found.changed_again.is_some_and(within_message) {
-        return Some("units".to_owned());
-    }
-    Some(least("message-ends"))
-}
-
-/// Whether a prompt whose last message, the second half of it, changed in its
-/// middle was read beyond the end of its system text.
-fn within_message(read: Read) -> bool {
-    read.read * 20 > read.total * 13
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@
 //! bound on their number: about forty with the defaults.
 
 mod ask;
+mod fit;
 mod infer;
+mod play;
 mod show;
 mod steps;
 mod template;
@@ -17,11 +19,12 @@ use super::target::{Aim, no_client, variable};
 use super::targets;
 use crate::cache::Model;
 use crate::conversation::Nonce;
-use crate::load::{Engine, Target};
+use crate::load::Target;
 use crate::record::{PublicUrl, WallTime};
 use crate::transport::{Client, Settings};
 use ask::{Prober, Seen};
 use infer::Findings;
+use play::Play;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steps::Observed;
@@ -159,20 +162,19 @@ impl Probed {
             client,
             target,
             nonce,
+            excludes: false,
             seen: Vec::new(),
         };
         output::tell(&format!("probing {} …", target.name));
         let observed = steps::all(&mut prober, tokens).await;
-        let requests = prober.seen;
+        let (requests, excludes) = (prober.seen, prober.excludes);
         if let Some(failed) = requests.first().filter(|first| !first.ok()) {
             return Err(refused(target, failed));
         }
-        let marked = target.wire.markers != crate::chat::MarkerRule::None;
-        let mut findings = infer::findings(&observed, marked);
-        if let Some(found) = &findings.cache_model
-            && let Some(stated) = stated(target, found)
-        {
-            findings.cache_model = Some(stated);
+        let mut findings = infer::findings(&observed);
+        findings.excludes = excludes;
+        if findings.explainable() {
+            explain(&mut findings, target, &observed, &requests, nonce);
         }
         Ok(Self {
             version: 1,
@@ -225,13 +227,44 @@ impl Probed {
     }
 }
 
+/// Finds the cache model that explains every count.
+fn explain(
+    findings: &mut Findings,
+    target: &Target,
+    observed: &Observed,
+    requests: &[Seen],
+    nonce: Nonce,
+) {
+    if findings.delay_ms != Some(0) {
+        findings.unexplained = Some(
+            "entries cannot be read at once, so that what one prompt finds of another depends on the clock".to_owned(),
+        );
+        return;
+    }
+    let markers = target.wire.markers;
+    let marked = markers != crate::chat::MarkerRule::None;
+    let play = Play::of(requests, nonce, markers);
+    let pairs: Vec<_> = observed
+        .lengths
+        .iter()
+        .chain(&observed.shorts)
+        .cloned()
+        .collect();
+    findings.conclude(fit::fit(&play, &pairs, target.cache.as_ref(), marked));
+    let stated = findings
+        .cache_model
+        .as_ref()
+        .and_then(|found| stated(target, found));
+    if let Some(stated) = stated {
+        findings.cache_model = Some(stated);
+    }
+}
+
 /// What the server itself states of its cache, where that goes further than what was
-/// `found` and does not contradict it: its number of blocks or of slots cannot be
-/// seen in counts.
+/// `found` and does not contradict it: its number of blocks cannot be seen in counts.
 fn stated(target: &Target, found: &str) -> Option<String> {
     let stated = target.cache.as_ref()?;
     let agrees = match (stated, found.parse::<Model>()) {
-        (Model::Slots { .. }, _) => target.engine == Engine::LlamaCpp,
         (
             Model::Blocks { size, drop, .. },
             Ok(Model::Blocks {
@@ -289,6 +322,7 @@ async fn compared(
         client: &client,
         target: &target,
         nonce: nonce.of_unit(1_000),
+        excludes: false,
         seen: Vec::new(),
     };
     let chat = ask::Chat::of(0, tokens);

@@ -90,7 +90,17 @@ pub(super) fn report(target: &Target, probed: &Probed, url: &str) -> String {
         }
     }
     if let Some(model) = &found.cache_model {
-        line("cache model", model.clone());
+        let counts = found.explained.unwrap_or(0);
+        let wrapper = found.wrapper.map_or(String::new(), |tokens| {
+            format!(", where the last tokens of a prompt ({tokens}) are never found again")
+        });
+        line(
+            "cache model",
+            format!("{model}: explains all {counts} counts{wrapper}"),
+        );
+    }
+    if let Some(why) = &found.unexplained {
+        line("cache model", why.clone());
     }
     for note in advice(target, found) {
         line("note", note);
@@ -159,6 +169,9 @@ pub(super) fn advice(target: &Target, found: &Findings) -> Notes {
     {
         notes.push("a repeat is read and another turn is not: the template moves text, or entries end elsewhere".to_owned());
     }
+    if found.excludes {
+        notes.push("this dialect's count of a prompt includes what was read, and here it does not: a run would call its counts contradictory, so that the entry says `unreliable`".to_owned());
+    }
     if found.reasoning_dropped == Some(true) {
         notes.push("reasoning in history does not reach the prompt: with a reasoning model each turn breaks at the turn before".to_owned());
     }
@@ -213,6 +226,11 @@ pub(super) fn evidence(found: &Findings, date: &str) -> Option<String> {
 pub(super) fn distrust(found: &Findings, date: &str) -> Option<String> {
     if let Some(what) = &found.answer_cache {
         return Some(format!("probe of {date}: answers from a cache ({what})"));
+    }
+    if found.excludes {
+        return Some(format!(
+            "probe of {date}: the prompt's count excludes what was read, which this dialect's includes"
+        ));
     }
     (found.convention == Some(Convention::Contradictory))
         .then(|| format!("probe of {date}: a prompt and its repeat have other totals"))

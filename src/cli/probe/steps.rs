@@ -64,7 +64,12 @@ async fn grown(prober: &mut Prober<'_>, tokens: usize, seen: &mut Observed) -> O
     loop {
         let chat = Chat::of(0, words);
         let what = format!("about {words} tokens");
-        let found = pair(prober, &what, chat).await;
+        let mut found = pair(prober, &what, chat).await;
+        if !prober.excludes && infer::excludes(&found) {
+            prober.exclusive();
+            found.first.include();
+            found.again.include();
+        }
         let (good, counted) = (
             found.first.ok() && found.again.ok(),
             found.again.read.is_some(),

@@ -4,7 +4,6 @@ use crate::cache::Model;
 use crate::cache::known::Rule;
 use crate::chat::Family;
 use crate::cli::exit::Failure;
-use crate::cli::output;
 use crate::cli::target::Aim;
 use crate::load::preset::Preset;
 use crate::load::{Affinity, Key, Rates, Secret, Target, Tolerance};
@@ -243,9 +242,6 @@ impl Entry {
             // A test reads every rule's model.
             target.cache = rule.and_then(|rule| rule.cache.parse().ok());
             target.lifetime = target.lifetime.or(rule.and_then(|rule| rule.lifetime));
-            if let Some(note) = self.cache_note(&target.model) {
-                output::tell(&format!("target `{}`: {note}", self.name));
-            }
         }
         target.tolerance = self.tolerance.unwrap_or_default();
         target.rates = self.rates;
@@ -270,7 +266,7 @@ impl Entry {
 
     /// What is not certain of the cache of `model`, or that nothing is known of it,
     /// where its preset knows caches and neither entry nor server says how it works.
-    pub(super) fn cache_note(&self, model: &str) -> Option<String> {
+    pub(crate) fn cache_note(&self, model: &str) -> Option<String> {
         let preset = self.preset.filter(|preset| preset.has_rules())?;
         if self.cache.is_some() || model.is_empty() {
             return None;

@@ -5,7 +5,7 @@
 //! all others, and comments, become asterisks of the same length, so that places
 //! stay right. It works on text, since the file may be no YAML at all.
 
-use crate::scenario::ScenarioError;
+use crate::scenario::{Mistake, ScenarioError};
 use miette::NamedSource;
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ const SHOWN: &[&str] = &[
     "model",
     "dialect",
     "wire",
-    "key_ttl_s",
     "ca",
     "proxy",
     "cache_model",
@@ -27,7 +26,6 @@ const SHOWN: &[&str] = &[
     "write",
     "write_long",
     "output",
-    "limits",
     "requests_per_minute",
     "tokens_per_minute",
     "metrics",
@@ -40,13 +38,20 @@ const SHOWN: &[&str] = &[
     "unreliable",
     "absent_means_zero",
     "evidence",
-    "targets",
 ];
 
 /// The error with the file's text masked.
 pub(super) fn masked(error: ScenarioError) -> ScenarioError {
     match error {
-        ScenarioError::Mistake { mistake, text, at } => {
+        ScenarioError::Mistake {
+            mut mistake,
+            text,
+            at,
+        } => {
+            if let Mistake::WrongType { found, .. } = &mut *mistake {
+                // It may quote the value.
+                found.take_if(|found| found.contains('`'));
+            }
             let shown = NamedSource::new(text.name(), mask(text.inner()));
             ScenarioError::Mistake {
                 mistake,
@@ -54,7 +59,7 @@ pub(super) fn masked(error: ScenarioError) -> ScenarioError {
                 at,
             }
         }
-        other => other,
+        read @ ScenarioError::Read { .. } => read,
     }
 }
 
@@ -140,31 +145,29 @@ fn flow(text: &str, mut shown: bool, out: &mut String) {
             continue;
         }
         let end = scalar_end(rest);
-        match pair(&rest[..end]).filter(|_| opens) {
-            Some((key, behind)) => {
-                shown = SHOWN.contains(&bare(key));
-                out.push_str(key);
-                opens = false;
-                rest = &rest[rest.len().min(key.len())..];
-                if behind.trim_start().starts_with(['{', '[']) {
-                    continue;
-                }
-                if shown {
-                    address(behind, out);
-                } else {
-                    stars(behind, out);
-                }
-                rest = &rest[behind.len()..];
-            }
-            None => {
-                if shown {
-                    address(&rest[..end], out);
-                } else {
-                    stars(&rest[..end], out);
-                }
-                rest = &rest[end..];
-            }
+        let Some((key, behind)) = pair(&rest[..end]).filter(|_| opens) else {
+            said(&rest[..end], shown, out);
+            rest = &rest[end..];
+            continue;
+        };
+        shown = SHOWN.contains(&bare(key));
+        opens = false;
+        out.push_str(key);
+        rest = &rest[key.len()..];
+        // A map or list in its place comes next.
+        if !behind.trim_start().is_empty() {
+            said(behind, shown, out);
+            rest = &rest[behind.len()..];
         }
+    }
+}
+
+/// A scalar, shown or masked.
+fn said(text: &str, shown: bool, out: &mut String) {
+    if shown {
+        address(text, out);
+    } else {
+        stars(text, out);
     }
 }
 
@@ -256,6 +259,10 @@ mod tests {
                 "proxy: http://************@h",
             ),
             ("modle: x", "modle: *"),
+            (
+                "targets: {mine: {url: http://h, headers: {a: b, sk}}}",
+                "targets: {mine: {url: http://h, headers: {a: *, **}}}",
+            ),
             ("", ""),
             ("{", "{"),
             ("\"", "*"),

@@ -1,7 +1,8 @@
 //! What is known of vendors, gateways and servers, as data with a date.
 //!
 //! A preset fills in what a targets file or a flag leaves open; whatever these
-//! say goes before it. A new one is a file here and a line in [`PRESETS`].
+//! say goes before it. A new one is a file here, a line in [`PRESETS`], and rows in
+//! [`known::RULES`] for what is published of its cache.
 //!
 //! Invariants: no vendor's peculiarity is code, only data here; every preset
 //! says when its facts were read and where; a fact that was not found is absent.

@@ -29,6 +29,7 @@ struct RowLine<'a> {
     target: &'a str,
     load: &'a str,
     pairs: usize,
+    independent: usize,
     requests: usize,
     changes: Vec<ChangeLine<'a>>,
 }
@@ -38,6 +39,7 @@ struct ChangeLine<'a> {
     name: &'a str,
     base: Option<f64>,
     candidate: Option<f64>,
+    over: Option<usize>,
     difference: Option<f64>,
     interval: Option<Interval>,
     told: &'static str,
@@ -78,6 +80,7 @@ fn row_line(row: &Row) -> RowLine<'_> {
         target: &row.targets.1,
         load: &row.load,
         pairs: row.pairs,
+        independent: row.independent,
         requests: row.requests,
         changes: row.changes.iter().map(change_line).collect(),
     }
@@ -99,6 +102,7 @@ fn change_line(change: &Change) -> ChangeLine<'_> {
         name: change.name,
         base: change.base,
         candidate: change.candidate,
+        over: change.over,
         difference: change.difference,
         interval: change.interval,
         told,

@@ -99,7 +99,8 @@ pub(super) struct Tool<'a> {
     name: Cow<'a, str>,
     #[serde(default, borrow)]
     description: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
+    /// Gemini has two fields, one for a schema of its own and one for JSON Schema.
+    #[serde(default, borrow, alias = "parametersJsonSchema")]
     parameters: Option<&'a RawValue>,
     #[serde(default, borrow)]
     input_schema: Option<&'a RawValue>,

@@ -17,6 +17,7 @@ fn seen(total: u64, read: Option<u64>) -> Seen {
         id: None,
         answer_cache: None,
         usage: None,
+        chat: None,
     }
 }
 
@@ -82,7 +83,7 @@ fn a_minimum_is_told_from_a_step() {
         shorts: repeats(&[230, 1_115, 672, 893, 1_003, 1_059], rule),
         ..Observed::default()
     };
-    let found = findings(&seen, false);
+    let found = findings(&seen);
     assert_eq!(
         found.minimum,
         Some(Minimum {
@@ -91,13 +92,11 @@ fn a_minimum_is_told_from_a_step() {
             tokens: Some(1_024)
         })
     );
-    assert_eq!(found.cache_model.as_deref(), Some("steps:128,min=1024"));
     let blocks = |total: u64| (total - 1) / 16 * 16;
     seen.lengths = repeats(&[2_000, 2_541, 3_067, 3_632, 4_290], blocks);
     seen.shorts = repeats(&[61], blocks);
-    let found = findings(&seen, false);
+    let found = findings(&seen);
     assert_eq!(found.minimum.and_then(|minimum| minimum.tokens), None);
-    assert_eq!(found.cache_model.as_deref(), Some("blocks:16"));
 }
 
 #[test]
@@ -113,13 +112,10 @@ fn counts_that_are_left_out_are_told_from_counts_that_are_missing() {
             first: seen(100, first),
             again: seen(100, again),
         }];
-        let found = findings(
-            &Observed {
-                lengths,
-                ..Observed::default()
-            },
-            false,
-        );
+        let found = findings(&Observed {
+            lengths,
+            ..Observed::default()
+        });
         assert_eq!(found.counts, expected);
     }
     let nothing = Seen {
@@ -131,13 +127,10 @@ fn counts_that_are_left_out_are_told_from_counts_that_are_missing() {
         first: nothing.clone(),
         again: nothing,
     }];
-    let found = findings(
-        &Observed {
-            lengths,
-            ..Observed::default()
-        },
-        false,
-    );
+    let found = findings(&Observed {
+        lengths,
+        ..Observed::default()
+    });
     assert_eq!(found.counts, Counts::Nothing);
     assert_eq!(found.cache_model, None);
 }
@@ -152,18 +145,31 @@ fn the_convention_is_told_from_the_servers_own_counts() {
             ..seen(2_000, Some(1_984))
         };
         let lengths = vec![Pair { first, again }];
-        findings(
-            &Observed {
-                lengths,
-                ..Observed::default()
-            },
-            false,
-        )
+        findings(&Observed {
+            lengths,
+            ..Observed::default()
+        })
         .convention
     };
     assert_eq!(with(2_000, 2_000), Some(Convention::Inclusive));
     assert_eq!(with(16, 2_000), Some(Convention::Exclusive));
     assert_eq!(with(2_000, 3_984), Some(Convention::Contradictory));
+}
+
+#[test]
+fn a_count_that_falls_by_what_was_read_is_exclusive() {
+    let with = |cold: u64, warm: u64, read: u64| {
+        excludes(&Pair {
+            first: seen(cold, Some(0)),
+            again: seen(warm, Some(read)),
+        })
+    };
+    assert!(with(2_000, 16, 1_984));
+    assert!(!with(2_000, 2_000, 1_984), "inclusive");
+    assert!(!with(2_000, 1_000, 1_984), "they do not add up");
+    let mut counted = seen(16, Some(1_984));
+    counted.include();
+    assert_eq!(counted.total, Some(2_000));
 }
 
 #[test]
@@ -177,7 +183,7 @@ fn two_answers_with_one_id_come_from_a_cache_of_answers() {
             whole: ids.map(whole).to_vec(),
             ..Observed::default()
         };
-        findings(&seen, false).answer_cache.is_some()
+        findings(&seen).answer_cache.is_some()
     };
     assert!(found(["a", "a"]));
     assert!(!found(["a", "b"]));
