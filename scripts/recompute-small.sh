@@ -56,7 +56,7 @@ scenarios: [$here/scenarios/quickstart.yaml]
 config: [inline, dev, append-only]
 targets: [alpha, beta]
 sessions: [1, 4]
-repeat: 2
+repeat: 6
 EOF
 "$program" run --yes --plan "$folder/plan.yaml" --targets "$folder/targets.yaml" --outside-folder \
   --out "$folder/run" >"$folder/said" 2>&1 || [ -s "$folder/run/report.html" ] || {

@@ -121,9 +121,6 @@ fn differences(results: &Results) -> Vec<String> {
     }
     let line = |found: &Difference| {
         let (name, base) = (&found.candidate.configuration, &found.base.configuration);
-        if found.pairs < FEWEST {
-            return format!("{name} against {base}: {}", few(found.pairs));
-        }
         let cost = found.cost_usd.map_or_else(String::new, |cost| {
             format!("{} of cost, ", difference(Some(cost), signed_dollars))
         });
@@ -131,6 +128,9 @@ fn differences(results: &Results) -> Vec<String> {
             label if label.is_empty() => label,
             label => format!(" on {label}"),
         };
+        if found.pairs < FEWEST {
+            return format!("{name} against {base}{at}: {}", few(found.pairs));
+        }
         format!(
             "{name} against {base}{at}, a conversation: {cost}{} computed tokens, {} points of cached share \
              ({} pairs, 95 % intervals)",

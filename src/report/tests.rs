@@ -453,12 +453,10 @@ fn every_number_says_where_it_was_measured() {
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    for words in [
-        "dev on sessions=4, a conversation",
-        "quickstart on here, sessions=16: %",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    assert!(
+        text.contains("quickstart on here, sessions=16: %"),
+        "{text}"
+    );
     let one = markdown(&self::results(&story()));
     assert!(one.contains("| configuration | against | pairs |"), "{one}");
 }
