@@ -383,12 +383,12 @@ fn keeping_what_was_written_is_a_part_of_a_cost() {
     let price = target.price.as_mut().expect("priced");
     price.storage_hour = Some(Money(1_000_000));
     for record in &mut run.1 {
-        record.usage.write = Some(Tokens(500));
+        record.usage.write = Some(Tokens(100));
     }
     let figures = all(&run);
     let parts = only!(figures, CostByPart).bars[0].parts.expect("a bill");
-    // Three requests of 500 tokens, an hour each, at a dollar a million.
-    assert!((parts[5] - 0.001_5).abs() < 1e-12, "{parts:?}");
+    // Three requests of 100 tokens, an hour each, at a dollar a million.
+    assert!((parts[5] - 0.000_3).abs() < 1e-12, "{parts:?}");
 }
 
 #[test]
