@@ -372,6 +372,9 @@ def pairs(rows, base, candidate):
         return sum(units) / len(units) if units and None not in units else None
 
     def less(unit, of):
+        # Of whole conversations only: as in every number per conversation.
+        if len(unit) < LONGEST.get(unit[0][0]["scenario"], 0):
+            return "none"
         return all_or_none(None if None in (of(old), of(new)) else of(new) - of(old) for old, new in unit)
 
     def ttft(unit):

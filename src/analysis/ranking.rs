@@ -77,7 +77,7 @@ fn ranking(arena: &[Total], rows: &[SummaryRow], paired: &Paired<'_>, seed: u64)
     let (by, ranked) = ranked(arena);
     let less_first = |of: &Total| {
         let first = ranked.first().filter(|first| first.key != of.key)?;
-        estimate(by, paired.between(&first.key, &of.key, seed))
+        estimate(by, &paired.between(&first.key, &of.key, seed))
     };
     let unranked = arena.iter().filter(|total| {
         total.figures.counted > 0 && total.figures.computed_per_conversation.is_none()
@@ -118,7 +118,7 @@ fn ranked(arena: &[Total]) -> (RankedBy, Vec<&Total>) {
     (RankedBy::Cost, ranked)
 }
 
-fn estimate(by: RankedBy, difference: Difference) -> Option<Estimate> {
+fn estimate(by: RankedBy, difference: &Difference) -> Option<Estimate> {
     match by {
         RankedBy::Cost => difference.cost_usd,
         RankedBy::ComputedTokens => difference.computed,

@@ -351,8 +351,8 @@ impl Sums {
         for scenario in self.mix(longest)? {
             let computed = |unit: &&Conversation| unit.sums.whole - unit.sums.part;
             let all: f64 = scenario.whole.iter().map(computed).sum();
-            sum += all * scenario.begun as f64 / scenario.whole.len() as f64;
-            begun += scenario.begun as f64;
+            sum += all * f64::from(scenario.begun) / scenario.whole.len() as f64;
+            begun += f64::from(scenario.begun);
         }
         Some(sum / begun)
     }

@@ -217,8 +217,8 @@ pub(crate) fn repeated(times: u32) -> (Vec<RequestRecord>, Vec<BoundRecord>) {
                     ..bound.clone()
                 });
                 all.0.push(RequestRecord {
-                    conversation,
                     repeat,
+                    conversation,
                     ..record.clone()
                 });
             }

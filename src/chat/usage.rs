@@ -37,6 +37,7 @@ impl UsageOrigin {
 
     /// What becomes of it beside these counts: parts of a prompt that are more than the
     /// whole are contradictory, whoever says that they were reported.
+    #[must_use]
     pub fn beside(self, total: Option<Tokens>, read: Option<Tokens>, written: Tokens) -> Self {
         let parts = read.unwrap_or_default().0.checked_add(written.0);
         let fits = total.is_none_or(|total| parts.is_some_and(|parts| parts <= total.0));

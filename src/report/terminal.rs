@@ -133,13 +133,24 @@ fn differences(results: &Results) -> Vec<String> {
         }
         format!(
             "{name} against {base}{at}, a conversation: {cost}{} computed tokens, {} points of cached share \
-             ({} pairs, 95 % intervals)",
+             ({} pairs{}, 95 % intervals)",
             difference(found.computed, signed_tokens),
             difference(found.cached_share, |value| format!("{:+.1}", value * 100.0)),
             found.pairs,
+            whole(found),
         )
     };
     found.iter().map(line).collect()
+}
+
+/// How many of the pairs cost and computed tokens are over, where that is not all.
+fn whole(found: &Difference) -> String {
+    let n = found.computed.map_or(0, |computed| computed.n);
+    if n < found.pairs {
+        format!(", of which {n} are whole, as cost and computed tokens take it")
+    } else {
+        String::new()
+    }
 }
 
 /// The table, without the columns that there is no room for.
