@@ -1,7 +1,7 @@
 //! Snapshots of reports over small runs.
 
 use super::*;
-use crate::analysis::testing::{counted, manifest, story};
+use crate::analysis::testing::{counted, manifest, repeated, story};
 use crate::analysis::{Results, Samples};
 use crate::chat::UsageOrigin;
 use crate::record::{BoundRecord, Ending, Outcome, RequestRecord};
@@ -392,7 +392,7 @@ fn markdown_says_what_to_change_and_of_which_breaks_that_is() {
 
 /// The story at three load levels, the heaviest in front.
 fn loads() -> Results {
-    let (records, bounds) = story();
+    let (records, bounds) = repeated(6);
     let (mut all, mut computed) = (Vec::new(), Vec::new());
     for load in ["sessions=16", "sessions=4", "sessions=1"] {
         for (record, bound) in records.iter().zip(&bounds) {
