@@ -205,36 +205,37 @@ fn compared(best: &Total, worst: &Total, ranking: &Ranking) -> String {
         RankedBy::Cost => "costs least",
         RankedBy::ComputedTokens => "leaves the fewest tokens to compute",
     };
-    let lead = doubt.map_or_else(String::new, |why| {
-        format!("Which configuration {what} cannot be told {why}. In this run ")
-    });
-    let close = if sure { close(ranking) } else { String::new() };
+    let lead = if sure { "" } else { "In this run " };
+    let close = doubt.map_or_else(
+        || close(ranking),
+        |why| format!(" Which configuration {what} in general cannot be told {why}."),
+    );
+    let sure_of_first = sureness(low);
+    let sure_of_last = Some(sureness(high)).filter(|last| *last != sure_of_first);
+    let sure_of_last = sure_of_last.map_or_else(String::new, |sure| format!(" ({sure})"));
     match cost(low).zip(cost(high)) {
         Some((least, most)) => format!(
             "{lead}{first} {} least: {least} per conversation, with {} tokens to compute and {} of its \
-             prompt tokens read from the cache ({}).{} {last} {} most: {most}, with {} to compute \
-             and {} read ({}).{close}",
+             prompt tokens read from the cache ({sure_of_first}).{} {last} {} most: {most}, with {} to \
+             compute and {} read{sure_of_last}.{close}",
             verb("costs", "cost"),
             computed(low),
             read(low),
-            sureness(low),
             beside(low),
             verb("costs", "cost"),
             computed(high),
             read(high),
-            sureness(high),
         ),
         None => format!(
-            "{lead}{first} {}: {} per conversation, with {} of its \
-             prompt tokens read from the cache ({}). {last} {} the most: {}, with {} read ({}).{close}",
-            verb("leaves the fewest tokens to compute", "left the fewest"),
+            "{lead}{first} {} the fewest tokens to compute: {} per conversation, with {} of its \
+             prompt tokens read from the cache ({sure_of_first}). {last} {} the most: {}, with {} \
+             read{sure_of_last}.{close}",
+            verb("leaves", "left"),
             computed(low),
             read(low),
-            sureness(low),
             verb("leaves", "left"),
             computed(high),
             read(high),
-            sureness(high),
         ),
     }
 }

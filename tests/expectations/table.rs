@@ -1,7 +1,7 @@
 //! Where the layered design breaks a prefix: every row of its table, with the
 //! layer in which the break falls and the cause that is named.
 
-use super::{Predicted, predict, scenario_files};
+use super::{Predicted, predict, root, scenario_files};
 
 /// Row, scenario, configuration, turn, beginning of the source, cause.
 type Row = (
@@ -185,17 +185,17 @@ const ROWS: &[Row] = &[
     ),
     (
         13,
-        "l03-first-layer",
+        "another-model",
         "layered",
-        7,
+        3,
         "model",
         "model other-model",
     ),
     (
         13,
-        "l03-first-layer",
+        "another-model",
         "copilot-4",
-        7,
+        3,
         "model",
         "model other-model",
     ),
@@ -203,9 +203,14 @@ const ROWS: &[Row] = &[
     (14, "l01-promotion", "copilot-4", 4, "L2", "library grew"),
 ];
 
+/// A scenario that is no part of the library.
+const ANOTHER_MODEL: &str = "tests/data/scenarios/another-model.yaml";
+
 fn requests(scenario: &str, configuration: &str) -> Vec<Predicted> {
+    let beside = root().join(ANOTHER_MODEL);
     let files: Vec<_> = scenario_files()
         .into_iter()
+        .chain([beside])
         .filter(|path| path.file_stem().is_some_and(|stem| stem == scenario))
         .collect();
     predict(&files, configuration, "openai-chat")
@@ -235,20 +240,15 @@ fn every_row_of_the_table_of_breaks_is_reproduced() {
 #[test]
 fn another_model_loses_all_of_the_prompt_before() {
     for configuration in ["dev", "turn-context", "layered", "append-only"] {
-        let requests = requests("l03-first-layer", configuration);
+        let requests = requests("another-model", configuration);
         let of = |turn: u32| {
             requests
                 .iter()
                 .find(|one| one.turn == turn)
                 .expect("a turn")
         };
-        let (before, other) = (of(6), of(7));
-        let explained = super::program(&[
-            "explain",
-            "scenarios/l03-first-layer.yaml",
-            "--config",
-            configuration,
-        ]);
+        let (before, other) = (of(2), of(3));
+        let explained = super::program(&["explain", ANOTHER_MODEL, "--config", configuration]);
         let line = explained
             .lines()
             .find(|line| line.contains("BREAK in model"));
