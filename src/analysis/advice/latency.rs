@@ -20,7 +20,7 @@ pub struct Slope {
 }
 
 /// The slope over the counted requests that have a time: that of the report's
-/// [fits](crate::analysis::fits), where it says something.
+/// fits of a report, where it says something.
 ///
 /// `None` below ten requests or six conversations, where all computed equally much, and
 /// where the interval holds 0: then these times do not tell what a token costs.
