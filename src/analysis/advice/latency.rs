@@ -19,8 +19,8 @@ pub struct Slope {
     pub n: usize,
 }
 
-/// The slope over the counted requests that have a time: that of the report's
-/// fits of a report, where it says something.
+/// The slope over the counted requests that have a time: that of a report's
+/// fits, where it says something.
 ///
 /// `None` below ten requests or six conversations, where all computed equally much, and
 /// where the interval holds 0: then these times do not tell what a token costs.
