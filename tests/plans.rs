@@ -226,6 +226,40 @@ fn a_dry_run_says_what_to_expect_and_sends_nothing() {
 }
 
 #[test]
+fn what_is_known_of_a_models_cache_and_price_is_known_before_a_run_too() {
+    let dir = workplace(
+        "plan: dry\nscenarios: [chat.yaml]\nconfig: [dev]\ntargets: [known, stated, own]\n",
+    );
+    let steps = "scenario: chat\nsystem: {generate: {tokens: 2000, seed: 1}}\nsteps:\n  \
+                 - user: {text: One.}\n  - idle: 1d\n  - user: {text: Two.}\n  \
+                 - user: {text: Three.}\n";
+    fs::write(dir.path().join("chat.yaml"), steps).expect("scenario");
+    let model = "preset: anthropic, model: claude-opus-4.8";
+    let targets = format!(
+        "targets:\n  known: {{url: 'http://127.0.0.1:1', {model}}}\n  \
+         stated: {{url: 'http://127.0.0.1:1', {model}, cache_model: breakpoints}}\n  \
+         own: {{url: 'http://127.0.0.1:1/v1', preset: vllm, model: claude-opus-4.8}}\n"
+    );
+    fs::write(dir.path().join("targets.yaml"), targets).expect("targets");
+    let run = harness(&dir)
+        .args(["run", "plan.yaml", "--dry-run"])
+        .assert()
+        .success();
+    let said = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    let achievable = |target: &str| {
+        let row = said.lines().find(|line| line.contains(target));
+        let words: Vec<_> = row.expect("a row").split_whitespace().rev().collect();
+        (words[1].to_owned(), words[0].to_owned())
+    };
+    assert_eq!(achievable(" known "), achievable(" stated "), "{said}");
+    // Of three prompts alike the third alone finds an entry: a day is longer than one lives.
+    let (share, percent) = achievable(" known ");
+    let share: f64 = share.parse().expect("a share");
+    assert!(percent == "%" && (25.0..40.0).contains(&share), "{said}");
+    assert!(said.contains("Cost: not known"), "one's own server: {said}");
+}
+
+#[test]
 fn a_dry_run_of_the_embedded_server_knows_its_time_and_costs_nothing() {
     let dir = workplace("plan: dry\nscenarios: [chat.yaml]\nconfig: [dev]\n");
     let run = harness(&dir)

@@ -65,7 +65,8 @@ impl Samples {
 
     /// What a run that came to its end was to measure and has not a single record of.
     fn unseen(&self, manifest: &Manifest, label: Option<&str>) -> Vec<String> {
-        if manifest.ending != Some(Ending::Complete) {
+        // A shard has its part of the conversations, which may be none of a scenario.
+        if manifest.ending != Some(Ending::Complete) || manifest.shard.is_some() {
             return Vec::new();
         }
         let own: Vec<String> = manifest

@@ -13,6 +13,7 @@ use crate::scenario::plan::{Embedded, Plan};
 use crate::server::{PROFILES, Profile};
 use crate::tokens::{SharedEncoder, embedded};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Without `--cache-model` and a plan that states one.
@@ -82,6 +83,12 @@ impl Assumptions {
             max_tokens,
             ..stated.form
         };
+        if stated.cache.is_none() {
+            output::warn(&format!(
+                "how the target's cache works is not known: what follows is of {USUAL_CACHE}; \
+                 `--cache-model` states another, and `prefixbench probe` finds out"
+            ));
+        }
         self.cache_model = stated.cache.map(|cache| cache.to_string());
         self.lifetime = stated.lifetime.map(|span| span.as_secs());
         if self.tokenizer.is_none() {
@@ -151,6 +158,7 @@ impl Stated {
         let form = form(aim, true);
         let (dialect, _) = form.resolve()?;
         let mut target = Target {
+            model: Arc::from(form.model.as_deref().unwrap_or_default()),
             cache,
             lifetime,
             ..Target::at(&name, &name, dialect)

@@ -47,6 +47,18 @@ impl<'a> Reader<'a> {
         first
     }
 
+    /// As [`Self::agreed`], of names that gateways write as 0 where they fill another one:
+    /// such a 0 behind a count says nothing.
+    pub(super) fn filled(&mut self, names: &[Path]) -> Option<Tokens> {
+        let first = self.first(names);
+        let all = names.iter().filter_map(|path| self.at(path));
+        self.impossible |= all
+            .into_iter()
+            .map(count)
+            .any(|other| other != first && other != Some(Tokens(0)));
+        first
+    }
+
     /// What stands at `path`, unless it is null.
     pub(super) fn at(&self, path: &[&str]) -> Option<&'a Value> {
         path.iter()

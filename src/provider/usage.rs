@@ -147,7 +147,7 @@ pub fn inclusive(object: &Value) -> Option<Usage> {
         read,
         write,
         write_long,
-        output: reader.agreed(OUTPUT),
+        output: reader.filled(OUTPUT),
         reasoning,
         ..Usage::default()
     };
@@ -174,7 +174,8 @@ fn two_prompts(reader: &mut Reader<'_>, usage: &Usage) -> bool {
     let cached = usage.read.unwrap_or_default() + usage.written().unwrap_or_default();
     TOTAL.iter().any(|name| {
         let other = reader.first(&[name]);
-        other.is_some_and(|other| other != total && other + cached != total)
+        // A 0 is a name that was not filled.
+        other.is_some_and(|other| other.0 > 0 && other != total && other + cached != total)
     })
 }
 

@@ -119,6 +119,13 @@ fn shapes_of_the_inclusive_convention_are_read() {
                 "input_tokens_details": {"cached_tokens": 2528, "cache_write_tokens": 0}}),
             (Some(2556), Some(2528), Some(0), Some(24), REPORTED),
         ),
+        (
+            "a gateway that has other names for the same and leaves them at 0",
+            json!({"prompt_tokens": 100, "completion_tokens": 4, "total_tokens": 104,
+                "prompt_tokens_details": {"cached_tokens": 64},
+                "input_tokens": 0, "output_tokens": 0}),
+            (Some(100), Some(64), None, Some(4), REPORTED),
+        ),
     ];
     for (case, object, expected) in cases {
         let usage = inclusive(object).expect(case);

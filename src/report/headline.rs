@@ -213,7 +213,8 @@ fn compared(best: &Total, worst: &Total, ranking: &Ranking) -> String {
     let sure_of_first = sureness(low);
     let sure_of_last = Some(sureness(high)).filter(|last| *last != sure_of_first);
     let sure_of_last = sure_of_last.map_or_else(String::new, |sure| format!(" ({sure})"));
-    match cost(low).zip(cost(high)) {
+    let costs = cost(low).zip(cost(high));
+    match costs.filter(|_both| ranking.by == RankedBy::Cost) {
         Some((least, most)) => format!(
             "{lead}{first} {} least: {least} per conversation, with {} tokens to compute and {} of its \
              prompt tokens read from the cache ({sure_of_first}).{} {last} {} most: {most}, with {} to \

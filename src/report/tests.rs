@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::analysis::testing::{counted, manifest, repeated, story};
-use crate::analysis::{Results, Samples};
+use crate::analysis::{RankedBy, Results, Samples};
 use crate::chat::UsageOrigin;
 use crate::record::{BoundRecord, Ending, Outcome, RequestRecord};
+use crate::units::Money;
 
 fn results((records, bounds): &(Vec<RequestRecord>, Vec<BoundRecord>)) -> Results {
     let manifest = manifest();
@@ -241,6 +242,27 @@ fn one_conversation_each_cannot_tell() {
         text.contains("1 conversation: too few for an interval"),
         "{text}"
     );
+}
+
+#[test]
+fn what_is_not_ranked_by_its_cost_is_not_said_to_cost_least() {
+    let mut results = results(&story());
+    let bills = [3, 2, 1].map(|dollars| Some(Money(dollars * 1_000_000_000_000)));
+    for (total, bill) in results.totals.iter_mut().zip(bills) {
+        total.figures.costs.per_conversation = bill;
+    }
+    let first = |results: &Results| shown(results).lines().next().map(str::to_owned);
+    assert!(
+        results
+            .rankings
+            .iter()
+            .all(|one| one.by == RankedBy::ComputedTokens)
+    );
+    let said = first(&results).expect("a line");
+    assert!(said.contains("left the fewest tokens to compute"), "{said}");
+    results.rankings[0].by = RankedBy::Cost;
+    let said = first(&results).expect("a line");
+    assert!(said.contains("cost least: $1.00"), "{said}");
 }
 
 #[test]

@@ -14,15 +14,37 @@ const SHOWN: &str = "[key]";
 /// they stay.
 const LEAST: usize = 8;
 
-/// `text` without any of the secrets.
+/// `text` without any of the secrets, nor the beginning of one at its end: messages are cut.
 pub(super) fn text(text: String, secrets: &[String]) -> String {
     secrets.iter().fold(text, |text, secret| {
-        if text.contains(secret.as_str()) {
+        let text = if text.contains(secret.as_str()) {
             text.replace(secret.as_str(), SHOWN)
         } else {
             text
-        }
+        };
+        cut(text, secret)
     })
+}
+
+/// What stands behind a message that was cut.
+const MORE: char = '…';
+
+/// `text` without what is left of `secret` where it was cut in the middle of it.
+fn cut(mut text: String, secret: &str) -> String {
+    let kept = text.trim_end_matches(MORE);
+    let more = text.len() - kept.len();
+    let left = (LEAST..secret.len())
+        .rev()
+        .filter_map(|end| secret.get(..end))
+        .find(|left| kept.ends_with(left));
+    if let Some(left) = left {
+        let from = kept.len() - left.len();
+        let more = text[text.len() - more..].to_owned();
+        text.truncate(from);
+        text.push_str(SHOWN);
+        text.push_str(&more);
+    }
+    text
 }
 
 /// A body without any of the secrets; as it came where it has none.
@@ -132,6 +154,21 @@ mod tests {
         let raw = got.usage.and_then(|usage| usage.raw);
         let expected = json!({"note": "auth [key]!", "[key]": [{"deep": "[key]"}], "n": 1});
         assert_eq!(raw, Some(expected));
+    }
+
+    #[test]
+    fn what_is_left_of_a_key_at_the_end_of_a_cut_message_is_taken_out() {
+        let secrets = [KEY.to_owned()];
+        for end in 8..=KEY.len() {
+            let left = &KEY[..end];
+            for more in ["", "…"] {
+                let said = text(format!("wrong key {left}{more}"), &secrets);
+                assert_eq!(said, format!("wrong key [key]{more}"), "{left}");
+            }
+        }
+        let word = text("wrong sk-plan".to_owned(), &["sk-plan-a-b-c".to_owned()]);
+        assert_eq!(word, "wrong sk-plan", "fewer letters than are a secret");
+        assert_eq!(text("…".to_owned(), &secrets), "…");
     }
 
     #[test]

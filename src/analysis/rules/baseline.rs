@@ -84,6 +84,12 @@ pub(super) struct Found {
     pub(super) requests: u64,
     pub(super) failed: u64,
     pub(super) uncounted: u64,
+    /// Those that are set apart though nothing of the scenario says so: of a conversation
+    /// that began on a warm cache, or what a gateway did of its own. 0 in a stored baseline,
+    /// which does not tell them from waits.
+    pub(super) apart: u64,
+    /// Requests that have a time to first token, or failed.
+    pub(super) timed: u64,
 }
 
 impl Stored {
@@ -274,6 +280,8 @@ impl Baseline {
                         requests: row.count("requests"),
                         failed: row.count("failed"),
                         uncounted: row.count("without_count"),
+                        apart: 0,
+                        timed: row.count("requests"),
                     }),
                     (None, _) => Err(missing()),
                     (Some(_), Some(_)) => Err(format!(
@@ -295,6 +303,8 @@ impl Found {
             requests: taken.figures.requests,
             failed: taken.figures.failed,
             uncounted: taken.figures.without_count,
+            apart: taken.figures.contaminated.requests + taken.figures.gateway.requests,
+            timed: taken.figures.ttft.with_failures.n as u64,
         }
     }
 

@@ -53,16 +53,18 @@ fn mixed(metric: &Metric, found: &Found, place: &str) -> Result<(), String> {
 
 /// Nearly every request.
 fn counted(metric: &Metric, found: &Found, place: &str) -> Result<(), String> {
-    let lacking = found.failed + found.uncounted;
+    let lacking = found.failed + found.uncounted + found.apart;
     if found.value.is_none() || lacking as f64 <= MOST_LACKING * found.requests as f64 {
         return Ok(());
     }
     Err(format!(
-        "{} of {} requests{place} failed and {} had no usable count, and {} of the others says \
-         little of all: mend what failed first; up to {:.0} % may lack a count",
+        "{} of {} requests{place} failed, {} had no usable count, {} are set apart (a warm \
+         start, or a gateway's own doing), and {} of the others says little of all: mend that \
+         first; up to {:.0} % may lack a count",
         found.failed,
         found.requests,
         found.uncounted,
+        found.apart,
         metric.name,
         MOST_LACKING * 100.0
     ))
@@ -80,12 +82,12 @@ fn enough(metric: &Metric, found: &Found, place: &str) -> Result<(), String> {
     let Some((least, quantile)) = takes(metric.name) else {
         return Ok(());
     };
-    if endless || found.value.is_none() || found.requests >= least {
+    if endless || found.value.is_none() || found.timed >= least {
         return Ok(());
     }
     Err(format!(
-        "{quantile} takes {least} requests, and there are {}{place}: run more (`run --repeat`), take \
+        "{quantile} takes {least} requests with a time, and there are {}{place}: run more (`run --repeat`), take \
          configurations or scenarios together, or gate a lower quantile (ttft_p50_us takes 10)",
-        found.requests
+        found.timed
     ))
 }

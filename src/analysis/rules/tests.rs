@@ -346,7 +346,7 @@ fn a_run_that_mostly_failed_does_not_pass() {
     for rule in ["cached_share(dev) >= 0", "achievable_share(dev) <= 1"] {
         let found = judged(rule, &failing, None);
         assert!(
-            said(&found)[0].contains("18 of 27 requests failed and 0 had no usable count"),
+            said(&found)[0].contains("18 of 27 requests failed, 0 had no usable count"),
             "{rule}: {:?}",
             said(&found)
         );
@@ -392,11 +392,11 @@ fn a_quantile_takes_requests_on_its_far_side() {
     for (rule, takes) in [
         (
             "ttft_p90_us(append-only) <= 10 s",
-            "p90 takes 50 requests, and there are 27",
+            "p90 takes 50 requests with a time, and there are 27",
         ),
         (
             "ttft_p99_us(append-only) <= 10 s",
-            "p99 takes 500 requests, and there are 27",
+            "p99 takes 500 requests with a time, and there are 27",
         ),
     ] {
         let found = judged(rule, &measured, None);

@@ -59,12 +59,15 @@ fn judged_run(dir: &Path) -> Result<Subject, Failure> {
             .count()
     };
     let failed = is(|sample| sample.outcome != Outcome::Ok);
-    let silent = is(|sample| sample.outcome == Outcome::Ok && sample.counted().is_none());
+    let apart = is(|sample| sample.outcome == Outcome::Ok && sample.is_set_apart());
+    let silent = is(|sample| {
+        sample.outcome == Outcome::Ok && !sample.is_set_apart() && sample.counted().is_none()
+    });
     let all = samples.list().len();
-    if failed + silent > 0 {
+    if failed + silent + apart > 0 {
         notes.push(format!(
-            "of {all} attempts {failed} failed and {silent} were answered without a usable count: \
-             shares leave them out"
+            "of {all} attempts {failed} failed, {silent} were answered without a usable count and \
+             {apart} are set apart: shares leave them out"
         ));
     }
     let simulated = manifest.targets.iter().any(|target| target.simulated);

@@ -382,10 +382,14 @@ impl Assumed {
 /// What a target costs, where anybody knows.
 fn price(target: &str, stated: &Stated, given: &Arguments) -> Result<Option<Price>, Failure> {
     let (dialect, _) = stated.form.resolve()?;
-    let at = Target {
+    let mut at = Target {
         model: Arc::from(stated.form.model.as_deref().unwrap_or_default()),
         ..Target::at(target, target, dialect)
     };
+    if let Some(entry) = &stated.entry {
+        // Who serves a model decides what it costs.
+        entry.after(&mut at);
+    }
     let catalogue = prices::catalogue(given.aim.prices.as_deref())?;
     let own = stated.entry.as_ref().and_then(Entry::prices);
     prices::of(&at, own, &catalogue, &WallTime::now().date())

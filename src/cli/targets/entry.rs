@@ -235,12 +235,12 @@ impl Entry {
             .tools_first
             .or(preset.map(|preset| preset.tools_first))
             .unwrap_or(target.tools_first);
+        let rule = preset.and_then(|preset| preset.rule(&target.model));
         if target.cache.is_none() {
-            let rule = preset.and_then(|preset| preset.rule(&target.model));
             // A test reads every rule's model.
             target.cache = rule.and_then(|rule| rule.cache.parse().ok());
-            target.lifetime = target.lifetime.or(rule.and_then(|rule| rule.lifetime));
         }
+        target.lifetime = target.lifetime.or(rule.and_then(|rule| rule.lifetime));
         target.tolerance = self.tolerance.unwrap_or_default();
         target.rates = self.rates;
         target.metrics.clone_from(&self.metrics);
