@@ -112,7 +112,10 @@ pub struct RunWriter {
     bounds: LineFile,
     ledger: LineFile,
     aside: LineFile,
-    stored: HashSet<Digest>,
+    /// Texts that are in the file, each by half of its hash: a run of millions of
+    /// conversations has as many, and that two of them share a half is as good as
+    /// impossible (1e-20 among a milliard).
+    stored: HashSet<u128>,
     keep_text: bool,
     _lock: FolderLock,
 }
@@ -174,7 +177,7 @@ impl RunWriter {
             .map_err(failed)?
             .into_iter()
             .flatten()
-            .map(|span| span.map(|span| span.sha256))
+            .map(|span| span.map(|span| half(span.sha256)))
             .collect::<Result<_, _>>()
             .map_err(failed)?;
         let writer = Self {
@@ -244,7 +247,7 @@ impl RunWriter {
     fn store(&mut self, texts: &mut dyn Iterator<Item = &Text>) -> Result<(), WriteError> {
         for text in texts {
             let sha256 = text.digest();
-            if self.stored.contains(&sha256) {
+            if self.stored.contains(&half(sha256)) {
                 continue;
             }
             self.spans.append(&StoredSpan {
@@ -253,7 +256,7 @@ impl RunWriter {
                 tokens: None,
                 text: self.keep_text.then(|| text.clone()),
             })?;
-            self.stored.insert(sha256);
+            self.stored.insert(half(sha256));
         }
         Ok(())
     }
@@ -333,11 +336,17 @@ impl RunWriter {
 
     /// Stores a span, unless its text is stored already. One without a text stays so.
     pub(super) fn store_span(&mut self, span: &StoredSpan) -> Result<(), WriteError> {
-        if self.stored.insert(span.sha256) {
+        if self.stored.insert(half(span.sha256)) {
             self.spans.append(span)?;
         }
         Ok(())
     }
+}
+
+/// The first half of a hash.
+fn half(digest: Digest) -> u128 {
+    let first = digest.0.iter().take(16);
+    first.fold(0, |half, &byte| half << 8 | u128::from(byte))
 }
 
 /// Writes the manifest of the run in `dir`; a run never has half of one.
