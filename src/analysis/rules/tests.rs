@@ -386,6 +386,29 @@ fn a_run_that_mostly_failed_does_not_pass() {
 }
 
 #[test]
+fn what_a_gateway_set_apart_is_no_evidence_of_the_rest() {
+    let (mut records, bounds) = repeated(9);
+    for record in &mut records {
+        if &*record.configuration == "dev" && record.turn > 1 {
+            record.flags.push("gateway_retried".into());
+        }
+    }
+    let measured = Measured::run(Samples::of(&manifest(), &records, &bounds), 7);
+    for (rule, why) in [
+        ("cached_share(dev) >= 0", "18 are set apart"),
+        (
+            "ttft_p50_us(dev) <= 10 s",
+            "p50 takes 10 requests with a time, and there are 9",
+        ),
+    ] {
+        let found = judged(rule, &measured, None);
+        assert!(matches!(found.cases[0].verdict, Verdict::Undecided(_)));
+        assert!(said(&found)[0].contains(why), "{:?}", said(&found));
+    }
+    assert!(judged("cached_share(append-only) >= 0", &measured, None).is_met());
+}
+
+#[test]
 fn a_quantile_takes_requests_on_its_far_side() {
     let measured = mostly_failing();
     assert!(judged("ttft_p50_us(append-only) <= 10 s", &measured, None).is_met());
