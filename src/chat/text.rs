@@ -33,13 +33,13 @@ impl Digest {
 }
 
 impl Digest {
-    /// Its digits. Records hold many, so they are not formatted byte by byte.
+    /// Its digits. Records hold many, so they are not formatted byte by byte, nor looked
+    /// up: what is reckoned is reckoned for sixteen of them at once.
     fn hex(self) -> [u8; 64] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |half: u8| half + if half < 10 { b'0' } else { b'a' - 10 };
         let mut hex = [0; 64];
-        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
+        for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [digit(byte >> 4), digit(byte & 15)];
         }
         hex
     }

@@ -7,6 +7,7 @@
 
 use super::error::WriteError;
 use super::files;
+use super::json;
 use super::ledger::LedgerLine;
 use super::lines::{Lines, whole_lines};
 use super::lock::FolderLock;
@@ -75,7 +76,7 @@ impl LineFile {
     /// taken out again.
     fn append(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
         self.line.clear();
-        serde_json::to_writer(&mut self.line, value)
+        json::write(&mut self.line, value)
             .map_err(|error| WriteError::new(&self.path, io::Error::from(error)))?;
         self.line.push(b'\n');
         self.dirty = true;
