@@ -33,13 +33,22 @@ impl Digest {
 }
 
 impl Digest {
-    /// Its digits. Records hold many, so they are not formatted byte by byte, nor looked
-    /// up: what is reckoned is reckoned for sixteen of them at once.
+    /// Its digits. Records hold many, so they are not formatted but looked up, two at a
+    /// time.
     fn hex(self) -> [u8; 64] {
-        let digit = |half: u8| half + if half < 10 { b'0' } else { b'a' - 10 };
+        const PAIRS: [[u8; 2]; 256] = {
+            let digits = b"0123456789abcdef";
+            let mut pairs = [[0; 2]; 256];
+            let mut byte = 0;
+            while byte < pairs.len() {
+                pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
+                byte += 1;
+            }
+            pairs
+        };
         let mut hex = [0; 64];
-        for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
-            *pair = [digit(byte >> 4), digit(byte & 15)];
+        for (pair, byte) in hex.as_chunks_mut().0.iter_mut().zip(self.0) {
+            *pair = PAIRS[usize::from(byte)];
         }
         hex
     }

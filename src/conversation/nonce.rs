@@ -99,8 +99,8 @@ impl fmt::Display for Nonce {
         // Every request has it in its body and in its record.
         let mut text = [b' '; 15];
         let mut rest = self.0;
-        for digit in text.iter_mut().step_by(2).rev() {
-            *digit = b'0' + (rest % 10) as u8;
+        for place in (0..8).rev() {
+            text[2 * place] = b'0' + (rest % 10) as u8;
             rest /= 10;
         }
         f.write_str(std::str::from_utf8(&text).unwrap_or_default())

@@ -259,7 +259,8 @@ impl Runner {
                 begin,
                 notes: Mutex::default(),
             };
-            let ended = session.run(conversation).await;
+            // In a box: what a task holds is moved with it, and moved again.
+            let ended = Box::pin(session.run(conversation)).await;
             let fact = known::fact(&session, order, began, start, &ended);
             known::note(&session.setup, Fact::Conversation(Box::new(fact))).await;
             ended

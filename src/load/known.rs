@@ -154,12 +154,13 @@ impl Known {
         let alone = setup.isolate == Isolate::Conversation;
         if alone && cell.target.resets {
             let unit = cell.conversation(repeat);
-            self.empty(setup, cell, &unit).await?;
+            // In a box, as below: rare, and long enough to make every conversation dear.
+            Box::pin(self.empty(setup, cell, &unit)).await?;
         }
         let isolation = self.isolation(setup, cell, repeat);
         let primed = setup.begin.warm_up == WarmUp::Prime;
         if alone && primed {
-            self.warm(setup, cell, isolation.clone()).await?;
+            Box::pin(self.warm(setup, cell, isolation.clone())).await?;
         }
         let name = cell.name();
         let mut firsts = self.lock(&self.first);
@@ -350,7 +351,7 @@ pub(super) fn begun(
     cell: &Cell,
     name: &Arc<str>,
     isolation: &Isolation,
-) -> Result<Conversation, CellEnd> {
+) -> Result<Box<Conversation>, CellEnd> {
     Conversation::new(
         Arc::clone(&cell.scenario),
         ConversationSetup {
@@ -363,6 +364,7 @@ pub(super) fn begun(
             resources: Arc::clone(&cell.resources),
         },
     )
+    .map(Box::new)
     .map_err(|error| CellEnd::Context(error.to_string()))
 }
 

@@ -301,6 +301,16 @@ impl Session {
         sent.map_err(|_gone| CellEnd::Stopped)
     }
 
+    /// Gets a new key where that is due.
+    async fn refresh_key(&self) {
+        let target = self.target();
+        let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
+        if let Some(Err(error)) = refreshed {
+            // The key at hand may still do; where not, the server's refusal ends the run.
+            tracing::warn!("{}: {error}", target.name);
+        }
+    }
+
     /// Sends an attempt; also says when it was ready for that.
     async fn send(
         &self,
@@ -310,10 +320,8 @@ impl Session {
         due: Micros,
     ) -> (Exchange, Micros) {
         let target = self.target();
-        let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
-        if let Some(Err(error)) = refreshed {
-            // The key at hand may still do; where not, the server's refusal ends the run.
-            tracing::warn!("{}: {error}", target.name);
+        if target.key.is_some() {
+            Box::pin(self.refresh_key()).await;
         }
         let mut headers = target.headers();
         headers.extend(target.pinning(&self.labels.unit, prompt));
@@ -494,7 +502,7 @@ impl Session {
     /// # Errors
     ///
     /// Why it ended early, where that concerns more than this conversation.
-    pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
+    pub(super) async fn run(&self, mut conversation: Box<Conversation>) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
         let mut idle_cut = false;
         let mut thinking = self.thinking();
@@ -539,7 +547,7 @@ impl Session {
             if first && self.arrival.is_some() {
                 match self.setup.gate.try_enter() {
                     Ok(entered) => slot = Some(entered),
-                    Err(_full) => return self.shed(&pending, at).await,
+                    Err(_full) => return Box::pin(self.shed(&pending, at)).await,
                 }
             }
             let mut inherited = Vec::new();
@@ -614,8 +622,8 @@ async fn on_time(client: &Client, due: Micros, held: &CancellationToken) -> bool
 /// Builds the next prompt where it may wait for a process, as the workers that
 /// stamp answers must not.
 async fn off_the_worker(
-    mut conversation: Conversation,
-) -> (Result<Option<Next>, ContextError>, Conversation) {
+    mut conversation: Box<Conversation>,
+) -> (Result<Option<Next>, ContextError>, Box<Conversation>) {
     let built = tokio::task::spawn_blocking(move || (conversation.next(), conversation)).await;
     match built {
         Ok(built) => built,

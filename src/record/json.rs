@@ -33,13 +33,15 @@ struct Writer<'o> {
 struct Parts<'o> {
     out: &'o mut Vec<u8>,
     any: bool,
-    /// What ends it.
-    end: &'static [u8],
+    /// What ends them.
+    end: u8,
+    /// Whether they are those of a variant, whose own brace ends behind them.
+    named: bool,
 }
 
 impl<'o> Writer<'o> {
-    fn plain(self, bytes: &[u8]) -> Result<(), Error> {
-        self.out.extend_from_slice(bytes);
+    fn plain<const N: usize>(self, bytes: [u8; N]) -> Result<(), Error> {
+        self.out.extend(bytes);
         Ok(())
     }
 
@@ -48,32 +50,42 @@ impl<'o> Writer<'o> {
         serde_json::to_writer(self.out, value)
     }
 
-    fn parts(self, begin: u8, end: &'static [u8]) -> Parts<'o> {
+    fn parts(self, begin: u8, end: u8) -> Parts<'o> {
         self.out.push(begin);
         Parts {
             out: self.out,
             any: false,
             end,
+            named: false,
         }
     }
 
     /// The parts of a variant: `{"name":[…]}`.
-    fn variant(self, name: &'static str, begin: u8, end: &'static [u8]) -> Parts<'o> {
+    fn variant(self, variant: &'static str, begin: u8, end: u8) -> Parts<'o> {
         self.out.push(b'{');
-        field(self.out, name);
-        self.parts(begin, end)
+        name(self.out, variant);
+        self.out.push(b':');
+        Parts {
+            named: true,
+            ..self.parts(begin, end)
+        }
     }
 }
 
-/// The name of a field, or of a variant that has content, and its colon.
-fn field(out: &mut Vec<u8>, name: &'static str) {
+/// The name of a field or of a variant.
+#[inline]
+fn name(out: &mut Vec<u8>, name: &'static str) {
     out.push(b'"');
     out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\":");
+    out.push(b'"');
 }
 
 /// The digits of a number.
 fn digits(out: &mut Vec<u8>, mut number: u64) {
+    if number < 10 {
+        // Most are.
+        return out.push(b'0' + number as u8);
+    }
     // As many as the largest has.
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -105,17 +117,25 @@ fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Whether nothing has to be escaped. Without a branch for each byte, so that sixteen
-/// are compared at once.
+/// Whether nothing has to be escaped. What is left behind the last whole block is seen
+/// with some of the bytes in front of it, where there are any.
 fn is_plain(bytes: &[u8]) -> bool {
-    let special = |bytes: &[u8]| {
-        let any = bytes
-            .iter()
-            .fold(0, |any, &byte| any | u8::from(is_special(byte)));
-        any != 0
-    };
-    let (blocks, rest) = bytes.as_chunks::<16>();
-    !blocks.iter().any(|block| special(block)) && !rest.iter().any(|&byte| is_special(byte))
+    let (blocks, _) = bytes.as_chunks::<16>();
+    match (blocks, bytes.last_chunk::<16>(), bytes.last_chunk::<4>()) {
+        (_, Some(last), _) => blocks.iter().chain([last]).all(are_plain),
+        (_, None, Some(last)) => {
+            let (blocks, _) = bytes.as_chunks::<4>();
+            blocks.iter().chain([last]).all(are_plain)
+        }
+        (_, None, None) => !bytes.iter().any(|&byte| is_special(byte)),
+    }
+}
+
+/// The same of a few. There is no branch for each byte, so that all are compared at once.
+#[inline]
+fn are_plain<const N: usize>(bytes: &[u8; N]) -> bool {
+    let special = |any, &byte| any | u8::from(is_special(byte));
+    bytes.iter().fold(0, special) == 0
 }
 
 fn escaped(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -155,7 +175,11 @@ impl<'o> Serializer for Writer<'o> {
     type SerializeStructVariant = Parts<'o>;
 
     fn serialize_bool(self, value: bool) -> Result<(), Error> {
-        self.plain(if value { b"true" } else { b"false" })
+        if value {
+            self.plain(*b"true")
+        } else {
+            self.plain(*b"false")
+        }
     }
 
     fn serialize_i8(self, value: i8) -> Result<(), Error> {
@@ -233,7 +257,7 @@ impl<'o> Serializer for Writer<'o> {
     }
 
     fn serialize_unit(self) -> Result<(), Error> {
-        self.plain(b"null")
+        self.plain(*b"null")
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
@@ -246,7 +270,8 @@ impl<'o> Serializer for Writer<'o> {
         _: u32,
         variant: &'static str,
     ) -> Result<(), Error> {
-        self.serialize_str(variant)
+        name(self.out, variant);
+        Ok(())
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -265,22 +290,23 @@ impl<'o> Serializer for Writer<'o> {
         value: &T,
     ) -> Result<(), Error> {
         self.out.push(b'{');
-        field(self.out, variant);
+        name(self.out, variant);
+        self.out.push(b':');
         value.serialize(Writer { out: self.out })?;
         self.out.push(b'}');
         Ok(())
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Parts<'o>, Error> {
-        Ok(self.parts(b'[', b"]"))
+        Ok(self.parts(b'[', b']'))
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Parts<'o>, Error> {
-        Ok(self.parts(b'[', b"]"))
+        Ok(self.parts(b'[', b']'))
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Parts<'o>, Error> {
-        Ok(self.parts(b'[', b"]"))
+        Ok(self.parts(b'[', b']'))
     }
 
     fn serialize_tuple_variant(
@@ -290,15 +316,15 @@ impl<'o> Serializer for Writer<'o> {
         variant: &'static str,
         _: usize,
     ) -> Result<Parts<'o>, Error> {
-        Ok(self.variant(variant, b'[', b"]}"))
+        Ok(self.variant(variant, b'[', b']'))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Parts<'o>, Error> {
-        Ok(self.parts(b'{', b"}"))
+        Ok(self.parts(b'{', b'}'))
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Parts<'o>, Error> {
-        Ok(self.parts(b'{', b"}"))
+        Ok(self.parts(b'{', b'}'))
     }
 
     fn serialize_struct_variant(
@@ -308,11 +334,12 @@ impl<'o> Serializer for Writer<'o> {
         variant: &'static str,
         _: usize,
     ) -> Result<Parts<'o>, Error> {
-        Ok(self.variant(variant, b'{', b"}}"))
+        Ok(self.variant(variant, b'{', b'}'))
     }
 }
 
 impl Parts<'_> {
+    #[inline]
     fn comma(&mut self) {
         if std::mem::replace(&mut self.any, true) {
             self.out.push(b',');
@@ -324,14 +351,22 @@ impl Parts<'_> {
         value.serialize(Writer { out: self.out })
     }
 
-    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+    fn field<T: Serialize + ?Sized>(
+        &mut self,
+        field: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
         self.comma();
-        field(self.out, name);
+        name(self.out, field);
+        self.out.push(b':');
         value.serialize(Writer { out: self.out })
     }
 
     fn close(self) -> Result<(), Error> {
-        self.out.extend_from_slice(self.end);
+        self.out.push(self.end);
+        if self.named {
+            self.out.push(b'}');
+        }
         Ok(())
     }
 }
