@@ -8,11 +8,14 @@
 //! Invariants: what is written is what `serde_json` writes, byte for byte, as its tests
 //! hold; the names of fields and variants need no escapes; keys of maps are strings.
 
+mod words;
+
 use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
     SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 use serde_json::Error;
+use words::{digits, name, string};
 
 /// Appends `value` to `out`, on one line and without its end.
 ///
@@ -40,12 +43,6 @@ struct Parts<'o> {
 }
 
 impl<'o> Writer<'o> {
-    #[inline]
-    fn plain(self, bytes: &[u8]) -> Result<(), Error> {
-        self.out.extend_from_slice(bytes);
-        Ok(())
-    }
-
     /// What is as rare as it is hard to write.
     fn rare(self, value: &impl Serialize) -> Result<(), Error> {
         serde_json::to_writer(self.out, value)
@@ -73,104 +70,6 @@ impl<'o> Writer<'o> {
     }
 }
 
-/// The name of a field or of a variant.
-#[inline]
-fn name(out: &mut Vec<u8>, name: &'static str) {
-    out.push(b'"');
-    out.extend_from_slice(name.as_bytes());
-    out.push(b'"');
-}
-
-/// The digits of a number.
-fn digits(out: &mut Vec<u8>, mut number: u64) {
-    if number < 10 {
-        // Most are.
-        return out.push(b'0' + number as u8);
-    }
-    // As many as the largest has.
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
-/// Whether a byte cannot stand in a string as it is.
-#[inline]
-fn is_special(byte: u8) -> bool {
-    byte < b' ' || byte == b'"' || byte == b'\\'
-}
-
-/// A string, its quotes and escapes included.
-fn string(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
-    out.push(b'"');
-    if is_plain(bytes) {
-        out.extend_from_slice(bytes);
-    } else {
-        escaped(out, bytes);
-    }
-    out.push(b'"');
-}
-
-/// Whether nothing has to be escaped. What is left behind the last eight whole ones is
-/// seen with some of the bytes in front of it, where there are any.
-fn is_plain(bytes: &[u8]) -> bool {
-    let Some(last) = bytes.last_chunk() else {
-        return !bytes.iter().any(|&byte| is_special(byte));
-    };
-    let (words, _) = bytes.as_chunks();
-    for word in words {
-        if !are_plain(*word) {
-            return false;
-        }
-    }
-    are_plain(*last)
-}
-
-/// The same of eight bytes, in as many steps as of one: what a byte borrows shows in its
-/// highest bit, and in none where no byte is special.
-#[inline]
-fn are_plain(bytes: [u8; 8]) -> bool {
-    const EACH: u64 = u64::MAX / 255;
-    const HIGHEST: u64 = EACH << 7;
-    let word = u64::from_ne_bytes(bytes);
-    let below = |word: u64, least: u8| word.wrapping_sub(EACH * u64::from(least)) & !word;
-    let equal = |byte: u8| below(word ^ (EACH * u64::from(byte)), 1);
-    (below(word, b' ') | equal(b'"') | equal(b'\\')) & HIGHEST == 0
-}
-
-fn escaped(out: &mut Vec<u8>, bytes: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|&byte| is_special(byte)) {
-        let byte = rest[at];
-        out.extend_from_slice(&rest[..at]);
-        rest = &rest[at + 1..];
-        let short = match byte {
-            b'\n' => b'n',
-            b'\r' => b'r',
-            b'\t' => b't',
-            0x08 => b'b',
-            0x0c => b'f',
-            b'"' | b'\\' => byte,
-            _ => {
-                let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
-                out.extend_from_slice(&[b'\\', b'u', b'0', b'0', HEX[high], HEX[low]]);
-                continue;
-            }
-        };
-        out.extend_from_slice(&[b'\\', short]);
-    }
-    out.extend_from_slice(rest);
-}
-
 impl<'o> Serializer for Writer<'o> {
     type Ok = ();
     type Error = Error;
@@ -183,7 +82,9 @@ impl<'o> Serializer for Writer<'o> {
     type SerializeStructVariant = Parts<'o>;
 
     fn serialize_bool(self, value: bool) -> Result<(), Error> {
-        self.plain(if value { b"true" } else { b"false" })
+        let word: &[u8] = if value { b"true" } else { b"false" };
+        self.out.extend_from_slice(word);
+        Ok(())
     }
 
     fn serialize_i8(self, value: i8) -> Result<(), Error> {
@@ -261,7 +162,8 @@ impl<'o> Serializer for Writer<'o> {
     }
 
     fn serialize_unit(self) -> Result<(), Error> {
-        self.plain(b"null")
+        self.out.extend_from_slice(b"null");
+        Ok(())
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
@@ -366,12 +268,11 @@ impl Parts<'_> {
         value.serialize(Writer { out: self.out })
     }
 
-    fn close(self) -> Result<(), Error> {
+    fn close(self) {
         self.out.push(self.end);
         if self.named {
             self.out.push(b'}');
         }
-        Ok(())
     }
 }
 
@@ -387,7 +288,8 @@ macro_rules! elements {
             }
 
             fn end(self) -> Result<(), Error> {
-                self.close()
+                self.close();
+                Ok(())
             }
         }
     )*};
@@ -416,7 +318,8 @@ macro_rules! fields {
             }
 
             fn end(self) -> Result<(), Error> {
-                self.close()
+                self.close();
+                Ok(())
             }
         }
     )*};
@@ -444,10 +347,10 @@ impl SerializeMap for Parts<'_> {
     }
 
     fn end(self) -> Result<(), Error> {
-        self.close()
+        self.close();
+        Ok(())
     }
 }
 
 #[cfg(test)]
-#[path = "json_tests.rs"]
 mod tests;

@@ -160,7 +160,7 @@ impl Hasher for Half {
     }
 
     fn write_u128(&mut self, half: u128) {
-        self.0 = half as u64;
+        self.0 = (half >> 64) as u64;
     }
 
     fn finish(&self) -> u64 {
