@@ -93,7 +93,7 @@ impl Client {
         let fault = tokio::select! {
             biased;
             () = cancel.cancelled() => Some(aborted()),
-            fault = self.receive(&outgoing, body, &mut received) => fault,
+            ended = self.receive(&outgoing, body, &mut received) => ended.err(),
         };
         let ended = Instant::now();
         let secrets = headers::secrets(&outgoing.headers);

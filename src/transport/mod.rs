@@ -22,6 +22,7 @@ mod fault;
 mod headers;
 mod http1;
 mod outgoing;
+mod patience;
 mod pool;
 mod receive;
 mod redact;

@@ -7,13 +7,13 @@ use super::fault::{self, Fault, Phase};
 use super::headers::{recorded, secrets, shown};
 use super::http1::{self, Body, Head};
 use super::outgoing::Outgoing;
+use super::patience::Patience;
 use super::request;
 use crate::record::Outcome;
 use bytes::{Buf as _, Bytes};
 use std::io;
-use std::pin::{Pin, pin};
-use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use std::pin::pin;
+use tokio::time::{Instant, timeout};
 
 /// What has arrived, and when. Kept by the caller, so that an exchange that is
 /// cancelled still has what came before.
@@ -39,17 +39,12 @@ pub(super) struct Received {
 }
 
 impl Client {
-    /// Sends and reads to the end; `None` where the answer ended by itself.
+    /// Sends a request and reads its answer until it ends by itself.
+    ///
+    /// # Errors
+    ///
+    /// What stopped it before; what came until then is in `received`.
     pub(super) async fn receive(
-        &self,
-        outgoing: &Outgoing,
-        body: Bytes,
-        received: &mut Received,
-    ) -> Option<Fault> {
-        self.exchange(outgoing, body, received).await.err()
-    }
-
-    async fn exchange(
         &self,
         outgoing: &Outgoing,
         body: Bytes,
@@ -63,10 +58,9 @@ impl Client {
         let proxy = self.connector.asks_proxy(&address.origin.uri);
         let head = request::head(&address, outgoing, body.len(), proxy)?;
         let settings = &self.settings;
-        let start = Instant::now();
-        let shortest = settings.headers.min(settings.first_byte).min(settings.idle);
-        let timer = pin!(sleep_until(start + shortest.min(settings.total)));
-        let mut patience = Patience::new(timer, start + settings.total);
+        let (timer, end) = Patience::timer(settings);
+        let timer = pin!(timer);
+        let mut patience = Patience::new(timer, end);
         let mut connection = self.connection(&address, url).await?;
         connection.send(head, body);
         let handover = Instant::now();
@@ -96,62 +90,6 @@ impl Client {
             Ok(Ok(stream)) => Ok(Connection::new(stream)),
             Ok(Err(error)) => Err(fault::unconnected(&*error, &self.place(url))),
             Err(_late) => Err(fault::unconnected_in_time(&self.place(url))),
-        }
-    }
-}
-
-/// How long each wait may take. One timer serves a whole exchange: what comes only moves
-/// the time that it is held against once it has run out, since to set it anew for each
-/// read would cost more than the read.
-struct Patience<'a> {
-    timer: Pin<&'a mut Sleep>,
-    /// When the whole exchange must be over.
-    end: Instant,
-    phase: Phase,
-    limit: Duration,
-    /// When something last came.
-    last: Instant,
-}
-
-impl<'a> Patience<'a> {
-    /// Nothing is expected yet. The timer runs out before any wait can.
-    fn new(timer: Pin<&'a mut Sleep>, end: Instant) -> Self {
-        Self {
-            timer,
-            end,
-            phase: Phase::Total,
-            limit: Duration::MAX,
-            last: end,
-        }
-    }
-
-    /// From `at` on, each wait may take `limit`.
-    fn expect(&mut self, phase: Phase, limit: Duration, at: Instant) {
-        (self.phase, self.limit, self.last) = (phase, limit, at);
-        // A shorter wait than the one before must not run out late.
-        let due = self.due();
-        if due < self.timer.deadline() {
-            self.timer.as_mut().reset(due);
-        }
-    }
-
-    fn due(&self) -> Instant {
-        (self.last + self.limit).min(self.end)
-    }
-
-    /// Returns when something has taken too long.
-    async fn runs_out(&mut self, total: Duration) -> Fault {
-        loop {
-            self.timer.as_mut().await;
-            let now = Instant::now();
-            if self.end <= now {
-                return fault::timeout(Phase::Total, total);
-            }
-            if self.due() <= now {
-                return fault::timeout(self.phase, self.limit);
-            }
-            let due = self.due();
-            self.timer.as_mut().reset(due);
         }
     }
 }
@@ -233,7 +171,7 @@ impl Reader<'_> {
             let before = received.bytes.len();
             let taken = body.take(&mut self.connection.unread, &mut received.bytes);
             if received.bytes.len() > before {
-                self.client.count(received, before, at)?;
+                self.client.stamp(received, before, at)?;
                 if self.patience.phase == Phase::FirstByte {
                     self.patience.expect(Phase::Body, settings.idle, at);
                 }
@@ -283,7 +221,7 @@ impl Received {
 
 impl Client {
     /// Stamps what came of the body behind `before`.
-    fn count(&self, received: &mut Received, before: usize, at: Instant) -> Result<(), Fault> {
+    fn stamp(&self, received: &mut Received, before: usize, at: Instant) -> Result<(), Fault> {
         let settings = &self.settings;
         let too_large = |what: &str, limit: usize| Fault {
             outcome: Outcome::TooLarge,
