@@ -75,10 +75,15 @@ impl Answer {
         Some(usage)
     }
 
+    /// Takes a piece of the answer's text.
+    pub fn take_text(&mut self, piece: &str) {
+        self.text.get_or_insert_default().push_str(piece);
+    }
+
     /// Takes the next event.
     pub fn take(&mut self, event: ChatEvent) {
         match event {
-            ChatEvent::Text(piece) => self.text.get_or_insert_default().push_str(&piece),
+            ChatEvent::Text(piece) => self.take_text(&piece),
             ChatEvent::Reasoning(piece) => self.reasoning.push_str(&piece),
             ChatEvent::ToolCall {
                 index,

@@ -5,8 +5,9 @@
 //! one side become the blocks of one message; each is still a placed message of
 //! its own. The model stands in the path.
 
+use super::fields::{arguments, field, list, text};
 use super::path::segment;
-use super::reading::{Reader, Reading, list, text};
+use super::reading::{Reader, Reading};
 use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body, usage};
 use crate::chat::{
     Block, CacheMarker, ChatEvent, Content, Family, FinishReason, Message, Part, Prompt, Role, Ttl,
@@ -210,19 +211,20 @@ impl Reader for BedrockReader {
     }
 
     fn body(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
-        let Some(message) = value.get("output").and_then(|output| output.get("message")) else {
+        let Some(message) = field(value, "output").and_then(|output| field(output, "message"))
+        else {
             return;
         };
         let mut calls = 0;
         for block in list(message, "content") {
             if let Some(piece) = text(block, "text") {
                 out.push(ChatEvent::Text(piece.to_owned()));
-            } else if let Some(call) = block.get("toolUse") {
+            } else if let Some(call) = field(block, "toolUse") {
                 out.push(ChatEvent::ToolCall {
                     index: calls,
                     id: text(call, "toolUseId").map(str::to_owned),
                     name: text(call, "name").map(str::to_owned),
-                    arguments: super::reading::arguments(call.get("input")),
+                    arguments: arguments(field(call, "input")),
                 });
                 calls += 1;
             }
@@ -231,8 +233,7 @@ impl Reader for BedrockReader {
             out.push(ChatEvent::Finish(finish(reason)));
         }
         out.extend(
-            value
-                .get("usage")
+            field(value, "usage")
                 .and_then(usage::bedrock)
                 .map(ChatEvent::Usage),
         );

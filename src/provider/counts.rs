@@ -4,6 +4,7 @@
 //! a name is there and its value is no count (a text, a negative number), the
 //! object is impossible, since something was said and it cannot be known what.
 
+use super::fields::field;
 use crate::units::Tokens;
 use serde_json::Value;
 
@@ -41,28 +42,35 @@ impl<'a> Reader<'a> {
     /// As [`Self::first`], of names for one and the same number: another name with
     /// another number makes the object impossible. They are never added up.
     pub(super) fn agreed(&mut self, names: &[Path]) -> Option<Tokens> {
-        let first = self.first(names);
-        let all = names.iter().filter_map(|path| self.at(path));
-        self.impossible |= all.into_iter().any(|value| count(value) != first);
-        first
+        self.same(names, |first, other| other == first)
     }
 
     /// As [`Self::agreed`], of names that gateways write as 0 where they fill another one:
     /// such a 0 behind a count says nothing.
     pub(super) fn filled(&mut self, names: &[Path]) -> Option<Tokens> {
-        let first = self.first(names);
-        let all = names.iter().filter_map(|path| self.at(path));
-        self.impossible |= all
-            .into_iter()
-            .map(count)
-            .any(|other| other != first && other != Some(Tokens(0)));
+        self.same(names, |first, other| {
+            other == first || other == Some(Tokens(0))
+        })
+    }
+
+    /// The first count of `names`; one behind it with which it does not `agree`, or a value
+    /// that is none, makes the object impossible.
+    fn same(
+        &mut self,
+        names: &[Path],
+        agree: impl Fn(Option<Tokens>, Option<Tokens>) -> bool,
+    ) -> Option<Tokens> {
+        let mut counts = names.iter().filter_map(|path| self.at(path)).map(count);
+        let first = counts.next()?;
+        let agreed = first.is_some() && counts.all(|other| agree(first, other));
+        self.impossible |= !agreed;
         first
     }
 
     /// What stands at `path`, unless it is null.
     pub(super) fn at(&self, path: &[&str]) -> Option<&'a Value> {
         path.iter()
-            .try_fold(self.object, |value, name| value.get(name))
+            .try_fold(self.object, |value, name| field(value, name))
             .filter(|value| !value.is_null())
     }
 }

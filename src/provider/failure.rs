@@ -7,6 +7,7 @@
 //! Sources: error bodies captured from vLLM, LiteLLM and llama.cpp
 //! (`tests/data/captures`), and the vendors' documented errors.
 
+use super::fields::{field, text};
 use super::sse::{self, SseLimits};
 use crate::chat::ChatEvent;
 use crate::record::Outcome;
@@ -136,9 +137,9 @@ fn classify(status: u16, said: &Said) -> Outcome {
 /// The event that an error object stands for; `None` where `value` reports no
 /// failure (`"error": null` is none).
 pub(super) fn event(value: &Value) -> Option<ChatEvent> {
-    let is_error = value.get("type").and_then(Value::as_str) == Some("error");
-    let reports = value.get("error").is_some_and(is_set) || is_error || is_old_error(value);
-    let said = said(value).filter(|_| reports)?;
+    let is_error = text(value, "type") == Some("error");
+    let reports = field(value, "error").is_some_and(is_set) || is_error || is_old_error(value);
+    let said = if reports { said(value) } else { None }?;
     Some(ChatEvent::Error {
         message: said.message,
         kind: said.words.into_iter().next(),
@@ -164,7 +165,7 @@ pub(super) fn whole(status: u16, body: &[u8]) -> ChatEvent {
 
 /// Whether a body that is JSON reports a failure in a shape that no answer has.
 pub(super) fn is_error_body(value: &Value) -> bool {
-    event(value).is_some() || value.get("detail").is_some_and(is_set)
+    event(value).is_some() || field(value, "detail").is_some_and(is_set)
 }
 
 fn is_set(value: &Value) -> bool {
@@ -173,7 +174,7 @@ fn is_set(value: &Value) -> bool {
 
 /// `{"object": "error", "message": …}`: vLLM before 0.10, Mistral.
 fn is_old_error(value: &Value) -> bool {
-    value.get("object").and_then(Value::as_str) == Some("error")
+    text(value, "object") == Some("error")
 }
 
 fn said(value: &Value) -> Option<Said> {

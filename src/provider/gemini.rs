@@ -5,8 +5,9 @@
 //! not the call, so the name is looked up in the calls before it. Streams have
 //! no end marker: the answer ends with the chunk that has a `finishReason`.
 
+use super::fields::{arguments, field, list, text};
 use super::path::segment;
-use super::reading::{Reader, Reading, list, text};
+use super::reading::{Reader, Reading};
 use super::{Body, BodyWriter, Decoder, Dialect, RequestParams, body, usage};
 use crate::chat::{Block, ChatEvent, Content, Family, FinishReason, Message, Part, Prompt, Role};
 use serde_json::Value;
@@ -207,13 +208,12 @@ impl Reader for GeminiReader {
         if let Some(candidate) = list(value, "candidates").first() {
             self.candidate(candidate, out);
         }
-        let feedback = value.get("promptFeedback").unwrap_or(&Value::Null);
+        let feedback = field(value, "promptFeedback").unwrap_or(&Value::Null);
         if text(feedback, "blockReason").is_some() {
             out.push(ChatEvent::Finish(FinishReason::ContentFilter));
         }
         out.extend(
-            value
-                .get("usageMetadata")
+            field(value, "usageMetadata")
                 .and_then(usage::gemini)
                 .map(ChatEvent::Usage),
         );
@@ -226,8 +226,8 @@ impl Reader for GeminiReader {
 
 impl GeminiReader {
     fn candidate(&mut self, candidate: &Value, out: &mut Vec<ChatEvent>) {
-        for part in list(candidate.get("content").unwrap_or(&Value::Null), "parts") {
-            let thought = part.get("thought").and_then(Value::as_bool) == Some(true);
+        for part in list(field(candidate, "content").unwrap_or(&Value::Null), "parts") {
+            let thought = field(part, "thought").and_then(Value::as_bool) == Some(true);
             if let Some(piece) = text(part, "text") {
                 out.push(if thought {
                     ChatEvent::Reasoning(piece.to_owned())
@@ -235,12 +235,12 @@ impl GeminiReader {
                     ChatEvent::Text(piece.to_owned())
                 });
             }
-            if let Some(call) = part.get("functionCall") {
+            if let Some(call) = field(part, "functionCall") {
                 out.push(ChatEvent::ToolCall {
                     index: self.calls,
                     id: text(call, "id").map(str::to_owned),
                     name: text(call, "name").map(str::to_owned),
-                    arguments: super::reading::arguments(call.get("args")),
+                    arguments: arguments(field(call, "args")),
                 });
                 self.calls += 1;
             }

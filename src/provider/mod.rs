@@ -16,6 +16,7 @@ mod body;
 mod counts;
 mod decoded;
 mod failure;
+mod fields;
 pub mod gateway;
 mod gemini;
 mod openai_chat;
@@ -24,6 +25,7 @@ mod path;
 mod reading;
 pub mod sse;
 pub mod usage;
+mod usual;
 
 pub use answer::{Answer, AnswerCall, AnswerError, MALFORMED, finish_word};
 pub use decoded::{Decoded, DecodedUsage, decode};
@@ -66,6 +68,13 @@ pub struct Body {
 
 /// Reads one answer, event by event.
 pub trait Decoder: Send {
+    /// The text of an event that is like an earlier one but for its text. `None`: it may
+    /// be anything, and is read by [`Decoder::event`], which says [`ChatEvent::Text`] of
+    /// such an event and nothing else.
+    ///
+    /// Takes the bytes where they stand, since most events of most streams are such.
+    fn piece<'d>(&self, data: &'d [u8]) -> Option<&'d str>;
+
     /// Reads the data of one server-sent event and appends what it means.
     ///
     /// `event` is the event's name, empty where the server gave none. Data that

@@ -2,19 +2,18 @@
 
 use super::alike::Alike;
 use super::sse::{self, SseLimits};
+use super::usual::Usual;
 use super::{Decoder, failure};
 use crate::chat::ChatEvent;
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// The part of a decoder that differs from dialect to dialect.
 ///
 /// Both get JSON that reports no failure, and append nothing where it means nothing.
 pub(super) trait Reader: Send {
-    /// Reads an event of the kind that streams are made of, a piece of text and
-    /// nothing else, without building its value. `None`: it may hold more, and is
-    /// read by [`Reader::event`], which must say the same of such an event.
-    fn piece<'d>(&mut self, _data: &'d str) -> Option<Cow<'d, str>> {
+    /// Reads an event of a usual shape without building its value. `None`: it may hold
+    /// more, and is read by [`Reader::event`], which must say the same of such an event.
+    fn usual<'d>(&mut self, _data: &'d str) -> Option<Usual<'d>> {
         None
     }
 
@@ -33,27 +32,27 @@ pub(super) struct Reading<R> {
 }
 
 impl<R: Reader> Decoder for Reading<R> {
+    fn piece<'d>(&self, data: &'d [u8]) -> Option<&'d str> {
+        self.alike.text(data)
+    }
+
     fn event(&mut self, event: &str, data: &str, out: &mut Vec<ChatEvent>) {
         let data = data.trim();
-        if let Some(text) = self.alike.text(data) {
+        if let Some(text) = self.alike.text(data.as_bytes()) {
             return out.push(ChatEvent::Text(text.to_owned()));
         }
-        if let Some(piece) = self.reader.piece(data) {
-            self.alike.learn(data, &piece);
-            return out.push(ChatEvent::Text(piece.into_owned()));
-        }
         let before = out.len();
-        match data {
-            "[DONE]" => out.push(ChatEvent::Done),
-            // Gateways re-emit comments as data (`data: : ping`).
-            _ if data.is_empty() || data.starts_with(':') => {}
-            _ => match serde_json::from_str::<Value>(data) {
-                Ok(value) => match failure::event(&value) {
-                    Some(error) => out.push(error),
-                    None => self.reader.event(event, &value, out),
-                },
-                Err(_) => out.push(failure::malformed("an event is not JSON", data.as_bytes())),
-            },
+        // Gateways re-emit comments as data (`data: : ping`).
+        let is_comment = data.is_empty() || data.starts_with(':');
+        if data == "[DONE]" {
+            out.push(ChatEvent::Done);
+        } else if let Some(usual) = self.reader.usual(data) {
+            if let Some(piece) = usual.piece() {
+                self.alike.learn(data, piece);
+            }
+            out.extend(usual.events());
+        } else if !is_comment {
+            self.value(event, data, out);
         }
         if out.len() == before {
             out.push(ChatEvent::Other);
@@ -91,6 +90,17 @@ impl<R: Reader> Decoder for Reading<R> {
 }
 
 impl<R: Reader> Reading<R> {
+    /// Reads an event of any shape.
+    fn value(&mut self, event: &str, data: &str, out: &mut Vec<ChatEvent>) {
+        match serde_json::from_str::<Value>(data) {
+            Ok(value) => match failure::event(&value) {
+                Some(error) => out.push(error),
+                None => self.reader.event(event, &value, out),
+            },
+            Err(_) => out.push(failure::malformed("an event is not JSON", data.as_bytes())),
+        }
+    }
+
     fn stream(&mut self, body: &[u8], out: &mut Vec<ChatEvent>) {
         let mut events = Vec::new();
         let read = sse::parse(body, SseLimits::default(), &mut events);
@@ -103,33 +113,5 @@ impl<R: Reader> Reading<R> {
                 kind: Some(super::MALFORMED.to_owned()),
             });
         }
-    }
-}
-
-/// A text field, if it is one.
-pub(super) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
-    value.get(name).and_then(Value::as_str)
-}
-
-/// An index field; 0 where it is missing.
-pub(super) fn index(value: &Value, name: &str) -> usize {
-    let index = value.get(name).and_then(Value::as_u64).unwrap_or(0);
-    usize::try_from(index).unwrap_or(usize::MAX)
-}
-
-/// The elements of an array field; none where it is no array.
-pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value
-        .get(name)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-/// JSON arguments as text: a string as it is, an object as compact JSON.
-pub(super) fn arguments(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
     }
 }

@@ -54,6 +54,27 @@ pub struct SseEvent {
     pub data: String,
 }
 
+/// One event that has data, where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SseBytes<'b> {
+    /// Its name; empty where the server gave none.
+    pub name: &'b [u8],
+    /// Its data lines, joined by line feeds.
+    pub data: &'b [u8],
+}
+
+impl SseBytes<'_> {
+    /// The name as a text, as in [`SseEvent`].
+    pub fn name(&self) -> Cow<'_, str> {
+        text(self.name)
+    }
+
+    /// The data as a text, as in [`SseEvent`].
+    pub fn data(&self) -> Cow<'_, str> {
+        text(self.data)
+    }
+}
+
 /// An incremental parser.
 #[derive(Debug, Default)]
 pub struct SseParser {
@@ -85,8 +106,8 @@ impl SseParser {
         self.each(bytes, &mut collect(out))
     }
 
-    /// Reads more bytes and hands over name and data of the events that they complete,
-    /// as [`SseParser::push`] does, without a copy.
+    /// Reads more bytes and hands over the events that they complete, as
+    /// [`SseParser::push`] does, without a copy.
     ///
     /// # Errors
     ///
@@ -94,7 +115,7 @@ impl SseParser {
     pub fn each(
         &mut self,
         bytes: &[u8],
-        out: &mut impl FnMut(&str, &str),
+        out: &mut impl FnMut(SseBytes<'_>),
     ) -> Result<(), SseTooLarge> {
         let mut rest = bytes;
         if self.after_cr && !rest.is_empty() {
@@ -103,8 +124,15 @@ impl SseParser {
                 rest = &rest[1..];
             }
         }
-        while let Some(at) = memchr2(b'\n', b'\r', rest) {
+        while !rest.is_empty() {
+            let Some(at) = memchr2(b'\n', b'\r', rest) else {
+                return self.grow_line(rest);
+            };
             self.check_line(at)?;
+            if let Some(end) = self.whole(rest, at, out)? {
+                rest = &rest[end..];
+                continue;
+            }
             if self.line.is_empty() {
                 self.end(&rest[..at], out)?;
             } else {
@@ -121,7 +149,7 @@ impl SseParser {
                 }
             }
         }
-        self.grow_line(rest)
+        Ok(())
     }
 
     /// Reads the end of the stream.
@@ -135,7 +163,7 @@ impl SseParser {
     }
 
     /// Reads the end of the stream, as [`SseParser::finish`] does, without a copy.
-    pub fn last(mut self, out: &mut impl FnMut(&str, &str)) {
+    pub fn last(mut self, out: &mut impl FnMut(SseBytes<'_>)) {
         if !self.line.is_empty() && is_whole(&self.line) {
             // The limits were checked when the bytes came in.
             let _fits = self.end_line(out);
@@ -161,7 +189,7 @@ impl SseParser {
     }
 
     /// Ends the line that was put together.
-    fn end_line(&mut self, out: &mut impl FnMut(&str, &str)) -> Result<(), SseTooLarge> {
+    fn end_line(&mut self, out: &mut impl FnMut(SseBytes<'_>)) -> Result<(), SseTooLarge> {
         let mut line = std::mem::take(&mut self.line);
         let ended = self.end(&line, out);
         line.clear();
@@ -170,7 +198,7 @@ impl SseParser {
     }
 
     /// Takes a whole line.
-    fn end(&mut self, line: &[u8], out: &mut impl FnMut(&str, &str)) -> Result<(), SseTooLarge> {
+    fn end(&mut self, line: &[u8], out: &mut impl FnMut(SseBytes<'_>)) -> Result<(), SseTooLarge> {
         let text = if self.started {
             line
         } else {
@@ -184,6 +212,48 @@ impl SseParser {
         self.field(text)
     }
 
+    /// Takes an event that is one line of data, whose end is at `at`, and a blank one
+    /// behind it, where it stands: what most events are when they come in one read.
+    /// Returns where it ends; `None` where it is anything else.
+    fn whole(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        out: &mut impl FnMut(SseBytes<'_>),
+    ) -> Result<Option<usize>, SseTooLarge> {
+        let ends = match bytes[at..] {
+            [b'\n', b'\n', ..] => 2,
+            [b'\r', b'\n', b'\r', b'\n', ..] => 4,
+            _ => return Ok(None),
+        };
+        let Some(data) = bytes[..at].strip_prefix(b"data:") else {
+            return Ok(None);
+        };
+        if self.has_data || !self.line.is_empty() {
+            return Ok(None);
+        }
+        let data = data.strip_prefix(b" ").unwrap_or(data);
+        self.check_event(data.len())?;
+        self.started = true;
+        out(SseBytes {
+            name: &self.name,
+            data,
+        });
+        self.name.clear();
+        Ok(Some(at + ends))
+    }
+
+    /// Whether so many bytes more fit into the event.
+    fn check_event(&self, more: usize) -> Result<(), SseTooLarge> {
+        if self.data.len() + more >= self.limits.event {
+            return Err(SseTooLarge {
+                what: "event",
+                limit: self.limits.event,
+            });
+        }
+        Ok(())
+    }
+
     fn field(&mut self, line: &[u8]) -> Result<(), SseTooLarge> {
         let (name, value) = match line.iter().position(|&byte| byte == b':') {
             Some(0) => return Ok(()),
@@ -193,12 +263,7 @@ impl SseParser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => {
-                if self.data.len() + value.len() >= self.limits.event {
-                    return Err(SseTooLarge {
-                        what: "event",
-                        limit: self.limits.event,
-                    });
-                }
+                self.check_event(value.len())?;
                 if self.has_data {
                     self.data.push(b'\n');
                 }
@@ -211,9 +276,12 @@ impl SseParser {
         Ok(())
     }
 
-    fn dispatch(&mut self, out: &mut impl FnMut(&str, &str)) {
+    fn dispatch(&mut self, out: &mut impl FnMut(SseBytes<'_>)) {
         if self.has_data {
-            out(&text(&self.name), &text(&self.data));
+            out(SseBytes {
+                name: &self.name,
+                data: &self.data,
+            });
         }
         self.name.clear();
         self.data.clear();
@@ -221,11 +289,11 @@ impl SseParser {
     }
 }
 
-fn collect(out: &mut Vec<SseEvent>) -> impl FnMut(&str, &str) {
-    |name, data| {
+fn collect(out: &mut Vec<SseEvent>) -> impl FnMut(SseBytes<'_>) {
+    |event| {
         out.push(SseEvent {
-            name: name.to_owned(),
-            data: data.to_owned(),
+            name: event.name().into_owned(),
+            data: event.data().into_owned(),
         });
     }
 }

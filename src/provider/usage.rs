@@ -18,6 +18,7 @@ use super::counts::{Path, Reader, holds};
 use crate::chat::{Usage, UsageOrigin};
 use crate::units::Tokens;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 const IN_DETAILS: &str = "prompt_tokens_details";
 const IN_DETAILS_2: &str = "input_tokens_details";
@@ -91,7 +92,7 @@ const REASONING: &[Path] = &[
 
 /// Completes a usage whose numbers have been read: the origin of the read count, and
 /// the object itself. `None` where that holds nothing.
-fn judge(mut usage: Usage, impossible: bool, raw: &Value) -> Option<Usage> {
+fn judge(mut usage: Usage, impossible: bool, raw: Cow<'_, Value>) -> Option<Usage> {
     let parts = usage.read.unwrap_or_default() + usage.written().unwrap_or_default();
     // Of no tokens at all no answer can be made.
     let total = usage.total.filter(|total| total.0 > 0);
@@ -103,10 +104,10 @@ fn judge(mut usage: Usage, impossible: bool, raw: &Value) -> Option<Usage> {
         Some(_) => UsageOrigin::Reported,
         None => UsageOrigin::Absent,
     };
-    if !usage.says_anything() && !holds(raw) {
+    if !usage.says_anything() && !holds(&raw) {
         return None;
     }
-    usage.raw = Some(raw.clone());
+    usage.raw = Some(raw.into_owned());
     Some(usage)
 }
 
@@ -133,7 +134,16 @@ fn lifetimes(
 /// number that say different things cannot be, and neither can a sum that says that
 /// what was read and written stands beside the prompt and not in it.
 pub fn inclusive(object: &Value) -> Option<Usage> {
-    let mut reader = Reader::new(object);
+    including(Cow::Borrowed(object))
+}
+
+/// The same of an object that nobody else needs.
+pub(super) fn inclusive_of(object: Value) -> Option<Usage> {
+    including(Cow::Owned(object))
+}
+
+fn including(object: Cow<'_, Value>) -> Option<Usage> {
+    let mut reader = Reader::new(&object);
     let hit = reader.first(&[&["prompt_cache_hit_tokens"]]);
     let miss = reader.first(&[&["prompt_cache_miss_tokens"]]);
     let both = hit.zip(miss).map(|(hit, miss)| hit + miss);
@@ -159,7 +169,8 @@ pub fn inclusive(object: &Value) -> Option<Usage> {
             usage.output = Some(answer + thought);
         }
     }
-    judge(usage, reader.impossible || impossible, object)
+    let impossible = impossible || reader.impossible;
+    judge(usage, impossible, object)
 }
 
 /// Prompt and answer together.
@@ -199,18 +210,21 @@ fn wrong_sum(reader: &mut Reader<'_>, usage: &Usage) -> bool {
 /// field at all, `input_tokens` is the whole prompt and `read` is absent. A
 /// count of -1 means unknown on Kimi's endpoint and is taken as 0.
 pub fn exclusive(object: &Map<String, Value>) -> Option<Usage> {
-    let mut tolerant = object.clone();
-    for value in tolerant.values_mut() {
-        if value.as_i64() == Some(-1) {
-            *value = Value::from(0);
-        }
-    }
-    let tolerant = Value::Object(tolerant);
-    let mut reader = Reader::new(&tolerant);
-    let input = reader.first(&[&["input_tokens"]]);
     let object = Value::Object(object.clone());
+    let counts = excluding(&tolerated(&object));
+    match counts {
+        Some((usage, impossible)) => judge(usage, impossible, Cow::Owned(object)),
+        None => inclusive_of(object),
+    }
+}
+
+/// The counts, and whether one of them cannot be; `None` where the object is one of the
+/// other convention.
+fn excluding(object: &Value) -> Option<(Usage, bool)> {
+    let mut reader = Reader::new(object);
+    let input = reader.first(&[&["input_tokens"]]);
     if input.is_none() && reader.at(&["prompt_tokens"]).is_some() {
-        return inclusive(&object);
+        return None;
     }
     let read = reader.first(&[&["cache_read_input_tokens"]]);
     let flat = reader.first(&[&["cache_creation_input_tokens"]]);
@@ -225,7 +239,22 @@ pub fn exclusive(object: &Map<String, Value>) -> Option<Usage> {
     };
     let cached = read.unwrap_or_default() + usage.written().unwrap_or_default();
     usage.total = input.map(|input| input + cached);
-    judge(usage, reader.impossible, &object)
+    Some((usage, reader.impossible))
+}
+
+/// The object with 0 for every -1 that stands in it.
+fn tolerated(object: &Value) -> Cow<'_, Value> {
+    let unknown = |value: &Value| value.as_i64() == Some(-1);
+    let mut object = Cow::Borrowed(object);
+    let fields = object.as_object();
+    if fields.is_some_and(|fields| fields.values().any(unknown))
+        && let Value::Object(fields) = object.to_mut()
+    {
+        for value in fields.values_mut().filter(|value| unknown(value)) {
+            *value = Value::from(0);
+        }
+    }
+    object
 }
 
 /// Overwrites `known` with every field of `newer` that is not null: in Anthropic's
@@ -255,7 +284,7 @@ pub fn timings(object: &Value) -> Option<Usage> {
         output: reader.first(&[&["predicted_n"]]),
         ..Usage::default()
     };
-    judge(usage, reader.impossible, object).filter(Usage::says_anything)
+    judge(usage, reader.impossible, Cow::Borrowed(object)).filter(Usage::says_anything)
 }
 
 /// Gemini's `usageMetadata`: cached tokens are part of the prompt, thoughts are
@@ -277,7 +306,11 @@ pub fn gemini(object: &Value) -> Option<Usage> {
     let sum = reader.first(&[&["totalTokenCount"]]);
     let least = usage.total.unwrap_or_default() + usage.output.unwrap_or_default();
     let too_little = sum.is_some_and(|sum| sum < least);
-    judge(usage, reader.impossible || too_little, object)
+    judge(
+        usage,
+        reader.impossible || too_little,
+        Cow::Borrowed(object),
+    )
 }
 
 /// Bedrock Converse: Anthropic's convention under other names.
@@ -294,7 +327,7 @@ pub fn bedrock(object: &Value) -> Option<Usage> {
         output: reader.first(&[&["outputTokens"]]),
         ..Usage::default()
     };
-    judge(usage, reader.impossible, object)
+    judge(usage, reader.impossible, Cow::Borrowed(object))
 }
 
 #[cfg(test)]

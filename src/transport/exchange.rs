@@ -4,8 +4,8 @@ use super::fault::{self, Fault};
 use super::outgoing::Outgoing;
 use super::receive::Received;
 use crate::chat::ChatEvent;
-use crate::provider::sse::{SseLimits, SseParser, is_stream};
-use crate::provider::{self, Answer, Dialect, MALFORMED};
+use crate::provider::sse::{SseBytes, SseLimits, SseParser, is_stream};
+use crate::provider::{self, Answer, Decoder, Dialect, MALFORMED};
 use crate::record::{Outcome, Stamps, WallTime};
 use crate::units::Micros;
 use std::time::Duration;
@@ -86,7 +86,7 @@ pub(super) fn understand(
         // Known only to whoever waited for them.
         ready_us: None,
         limited_us: None,
-        sent_us: received.handover.get().copied().map(since),
+        sent_us: received.handover.map(since),
         headers_us: received.headers_at.map(since),
         first_event_us: reading.first_event.map(since),
         first_text_us: reading.first_text.map(since),
@@ -152,9 +152,8 @@ impl Reading {
         let (mut start, mut last, mut means) = (0, None, Vec::new());
         for &(end, at) in &received.reads {
             let bytes = &received.bytes[start..end];
-            let pushed = parser.each(bytes, &mut |name, data| {
-                decoder.event(name, data, &mut means);
-                self.take(&mut means, at);
+            let pushed = parser.each(bytes, &mut |event| {
+                self.take(event, decoder.as_mut(), &mut means, at);
             });
             if let Err(too_large) = pushed {
                 self.too_large = Some(Fault {
@@ -166,17 +165,30 @@ impl Reading {
             (start, last) = (end, Some(at));
         }
         if let Some(at) = last {
-            parser.last(&mut |name, data| {
-                decoder.event(name, data, &mut means);
-                self.take(&mut means, at);
+            parser.last(&mut |event| {
+                self.take(event, decoder.as_mut(), &mut means, at);
             });
         }
     }
 
-    /// Takes what an event meant that was there at `at`.
-    fn take(&mut self, means: &mut Vec<ChatEvent>, at: Instant) {
+    /// Takes an event that was there at `at`; `means` is empty before and after.
+    fn take(
+        &mut self,
+        event: SseBytes<'_>,
+        decoder: &mut dyn Decoder,
+        means: &mut Vec<ChatEvent>,
+        at: Instant,
+    ) {
         self.events += 1;
         self.first_event.get_or_insert(at);
+        if let Some(piece) = decoder.piece(event.data) {
+            if !piece.is_empty() {
+                self.first_text.get_or_insert(at);
+                self.first_answer.get_or_insert(at);
+            }
+            return self.answer.take_text(piece);
+        }
+        decoder.event(&event.name(), &event.data(), means);
         for event in means.drain(..) {
             if event.is_token() {
                 self.first_text.get_or_insert(at);

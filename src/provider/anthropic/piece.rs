@@ -1,37 +1,38 @@
 //! The events that a stream is made of: a piece of text and nothing else.
-//!
-//! Read into borrowed fields, as those of the Chat Completions format are; any other
-//! is left to the reader of values.
 
+use crate::provider::usual::{Object, Usual};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Event<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
+    #[serde(rename = "type")]
+    kind: &'a str,
     #[serde(default, rename = "index")]
-    _index: Option<IgnoredAny>,
+    _index: Option<u64>,
     #[serde(borrow)]
-    delta: Delta<'a>,
+    delta: Object<Delta<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Delta<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
+    #[serde(rename = "type")]
+    kind: &'a str,
     #[serde(borrow)]
     text: Cow<'a, str>,
 }
 
-/// The text of an event that has nothing else.
-pub(super) fn of(data: &str) -> Option<Cow<'_, str>> {
-    let event: Event<'_> = serde_json::from_str(data).ok()?;
-    let plain = event.kind == "content_block_delta" && event.delta.kind == "text_delta";
-    plain.then_some(event.delta.text)
+/// What an event of the usual shape says.
+pub(super) fn usual(data: &str) -> Option<Usual<'_>> {
+    let Object(event): Object<Event<'_>> = serde_json::from_str(data).ok()?;
+    let Object(delta) = event.delta;
+    let plain = event.kind == "content_block_delta" && delta.kind == "text_delta";
+    plain.then_some(Usual {
+        text: Some(delta.text),
+        ..Usual::default()
+    })
 }
 
 #[cfg(test)]
@@ -39,7 +40,7 @@ mod tests {
     use super::*;
     use crate::chat::ChatEvent;
     use crate::provider::anthropic::read::AnthropicReader;
-    use crate::provider::reading::Reader as _;
+    use crate::provider::usual::tests::{agrees, mutated};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -50,21 +51,34 @@ mod tests {
         })
     }
 
+    fn quickly(data: &str) -> Option<Vec<ChatEvent>> {
+        usual(data).map(|usual| usual.events().collect())
+    }
+
     proptest! {
         #[test]
         fn a_piece_is_what_the_reader_of_values_says(text in any::<String>()) {
-            let value = event(&text);
-            let data = value.to_string();
-            let mut slowly = Vec::new();
-            AnthropicReader::default().event("", &value, &mut slowly);
-            let piece = of(&data).map(|piece| ChatEvent::Text(piece.into_owned()));
-            prop_assert_eq!(piece.into_iter().collect::<Vec<_>>(), slowly);
+            let data = event(&text).to_string();
+            prop_assert_eq!(quickly(&data), Some(vec![ChatEvent::Text(text)]));
+            prop_assert!(agrees::<AnthropicReader>(&data));
+        }
+
+        #[test]
+        fn a_spoilt_event_is_read_as_the_reader_of_values_reads_it(
+            data in mutated(&[
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\u00e9"}}"#,
+                r#"{"index":0,"delta":{"text":"a","type":"text_delta"},"type":"content_block_delta"}"#,
+            ]),
+        ) {
+            prop_assert!(agrees::<AnthropicReader>(&data), "{}", data);
         }
     }
 
     #[test]
     fn an_event_with_anything_else_in_it_is_left_to_the_reader_of_values() {
-        let changes: [fn(&mut Value); 6] = [
+        let changes: [fn(&mut Value); 8] = [
+            |event| *event = json!(["content_block_delta", 0, event["delta"]]),
+            |event| event["delta"] = json!(["text_delta", "a"]),
             |event| event["type"] = json!("content_block_start"),
             |event| event["usage"] = json!({"output_tokens": 1}),
             |event| event["error"] = json!({"message": "broken"}),
@@ -75,8 +89,9 @@ mod tests {
         for change in changes {
             let mut event = event("a");
             change(&mut event);
-            assert_eq!(of(&event.to_string()), None, "{event}");
+            assert_eq!(quickly(&event.to_string()), None, "{event}");
         }
-        assert_eq!(of(&event("a").to_string()).as_deref(), Some("a"));
+        let text = vec![ChatEvent::Text("a".to_owned())];
+        assert_eq!(quickly(&event("a").to_string()), Some(text));
     }
 }

@@ -2,10 +2,11 @@
 
 use super::piece;
 use crate::chat::{ChatEvent, FinishReason};
-use crate::provider::reading::{Reader, arguments, index, list, text};
+use crate::provider::fields::{arguments, field, index, list, text};
+use crate::provider::reading::Reader;
 use crate::provider::usage;
+use crate::provider::usual::Usual;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 
 #[derive(Default)]
 pub(super) struct AnthropicReader {
@@ -19,28 +20,28 @@ pub(super) struct AnthropicReader {
 }
 
 impl Reader for AnthropicReader {
-    fn piece<'d>(&mut self, data: &'d str) -> Option<Cow<'d, str>> {
-        piece::of(data)
+    fn usual<'d>(&mut self, data: &'d str) -> Option<Usual<'d>> {
+        piece::usual(data)
     }
 
     fn event(&mut self, name: &str, value: &Value, out: &mut Vec<ChatEvent>) {
-        let delta = value.get("delta").unwrap_or(&Value::Null);
+        let delta = field(value, "delta").unwrap_or(&Value::Null);
         match text(value, "type").unwrap_or(name) {
             "message_start" => {
-                let message = value.get("message");
-                let opening = message.and_then(|message| message.get("usage"));
+                let message = field(value, "message");
+                let opening = message.and_then(|message| field(message, "usage"));
                 self.empty_opening = opening.is_some_and(counts_nothing);
                 self.count(opening, out);
             }
             "content_block_start" => {
-                let block = value.get("content_block").unwrap_or(&Value::Null);
+                let block = field(value, "content_block").unwrap_or(&Value::Null);
                 self.block(index(value, "index"), block, true, out);
             }
             "content_block_delta" => self.delta(index(value, "index"), delta, out),
             "message_delta" => {
                 self.finish(delta, out);
-                self.count(value.get("usage"), out);
-                self.unsaid(value.get("usage"), out);
+                self.count(field(value, "usage"), out);
+                self.unsaid(field(value, "usage"), out);
             }
             "message_stop" => {
                 if !self.finished {
@@ -55,14 +56,14 @@ impl Reader for AnthropicReader {
     }
 
     fn body(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
-        if !value.get("content").is_some_and(Value::is_array) {
+        if !field(value, "content").is_some_and(Value::is_array) {
             return;
         }
         for (at, block) in list(value, "content").iter().enumerate() {
             self.block(at, block, false, out);
         }
         self.finish(value, out);
-        self.count(value.get("usage"), out);
+        self.count(field(value, "usage"), out);
         if out.is_empty() {
             out.push(ChatEvent::Other);
         }
@@ -78,7 +79,7 @@ fn counts_nothing(usage: &Value) -> bool {
     ];
     PARTS
         .iter()
-        .all(|part| usage.get(part).and_then(Value::as_u64) == Some(0))
+        .all(|part| field(usage, part).and_then(Value::as_u64) == Some(0))
 }
 
 impl AnthropicReader {
@@ -92,7 +93,7 @@ impl AnthropicReader {
     /// Tells which counts stand in an empty opening and nowhere else.
     fn unsaid(&self, newer: Option<&Value>, out: &mut Vec<ChatEvent>) {
         let said =
-            |name: &str| newer.is_some_and(|newer| newer.get(name).is_some_and(Value::is_u64));
+            |name: &str| newer.is_some_and(|newer| field(newer, name).is_some_and(Value::is_u64));
         if self.empty_opening {
             out.push(ChatEvent::Unsaid {
                 read: !said("cache_read_input_tokens"),
@@ -132,7 +133,7 @@ impl AnthropicReader {
                 out.push(ChatEvent::Reasoning(piece.to_owned()));
             }
             Some("tool_use" | "server_tool_use") => {
-                let input = block.get("input").filter(|_| !opens);
+                let input = field(block, "input").filter(|_| !opens);
                 out.push(ChatEvent::ToolCall {
                     index: self.call(at),
                     id: text(block, "id").map(str::to_owned),

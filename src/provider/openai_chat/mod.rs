@@ -5,7 +5,7 @@
 //! the last of several is complete (vLLM's continuous usage); llama.cpp sends
 //! `timings` where nobody asked for usage; `content` may be null or a list.
 
-mod piece;
+mod chunk;
 mod read;
 
 use super::reading::Reading;

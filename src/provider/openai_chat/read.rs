@@ -1,11 +1,12 @@
 //! Reads Chat Completions, streamed or whole.
 
-use super::piece;
-use crate::chat::{ChatEvent, FinishReason};
-use crate::provider::reading::{Reader, arguments, index, list, text};
+use super::chunk;
+use crate::chat::{ChatEvent, FinishReason, Usage};
+use crate::provider::fields::{arguments, field, index, list, text};
+use crate::provider::reading::Reader;
 use crate::provider::usage;
+use crate::provider::usual::Usual;
 use serde_json::Value;
-use std::borrow::Cow;
 
 #[derive(Default)]
 pub(super) struct OpenAiReader {
@@ -14,8 +15,10 @@ pub(super) struct OpenAiReader {
 }
 
 impl Reader for OpenAiReader {
-    fn piece<'d>(&mut self, data: &'d str) -> Option<Cow<'d, str>> {
-        piece::of(data, self.served_by)
+    fn usual<'d>(&mut self, data: &'d str) -> Option<Usual<'d>> {
+        let usual = chunk::usual(data, self.served_by)?;
+        self.counted |= usual.usage.as_ref().is_some_and(Usage::says_anything);
+        Some(usual)
     }
 
     fn event(&mut self, _name: &str, value: &Value, out: &mut Vec<ChatEvent>) {
@@ -23,7 +26,7 @@ impl Reader for OpenAiReader {
     }
 
     fn body(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
-        if value.get("choices").is_some_and(Value::is_array) {
+        if field(value, "choices").is_some_and(Value::is_array) {
             self.chunk(value, out);
         }
     }
@@ -45,13 +48,13 @@ impl OpenAiReader {
         }
         let objects = [Some(value), choice].into_iter().flatten();
         let object = objects
-            .filter_map(|place| usage::inclusive(place.get("usage")?))
+            .filter_map(|place| usage::inclusive(field(place, "usage")?))
             .reduce(|first, other| if first.says_anything() { first } else { other });
         if let Some(usage) = object {
             self.counted |= usage.says_anything();
             out.push(ChatEvent::Usage(usage));
         } else if !self.counted
-            && let Some(usage) = value.get("timings").and_then(usage::timings)
+            && let Some(usage) = field(value, "timings").and_then(usage::timings)
         {
             out.push(ChatEvent::Usage(usage));
         }
@@ -61,7 +64,7 @@ impl OpenAiReader {
 fn read_choice(choice: &Value, out: &mut Vec<ChatEvent>) {
     let delta = ["delta", "message"]
         .iter()
-        .find_map(|name| choice.get(*name));
+        .find_map(|name| field(choice, name));
     if let Some(delta) = delta.filter(|delta| delta.is_object()) {
         read_delta(delta, out);
     } else if let Some(piece) = text(choice, "text") {
@@ -76,7 +79,7 @@ fn read_choice(choice: &Value, out: &mut Vec<ChatEvent>) {
 /// of `logprobs` (`return_tokens_as_token_ids`).
 fn token_ids(choice: &Value) -> Option<Vec<u32>> {
     let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
-    if let Some(ids) = choice.get("token_ids").and_then(Value::as_array) {
+    if let Some(ids) = field(choice, "token_ids").and_then(Value::as_array) {
         return ids.iter().map(id).collect();
     }
     let tokens = choice.pointer("/logprobs/content")?.as_array()?.iter();
@@ -97,7 +100,7 @@ fn read_delta(delta: &Value, out: &mut Vec<ChatEvent>) {
     if let Some(piece) = reasoning {
         out.push(ChatEvent::Reasoning(piece.to_owned()));
     }
-    match delta.get("content") {
+    match field(delta, "content") {
         Some(Value::String(piece)) => out.push(ChatEvent::Text(piece.clone())),
         Some(Value::Array(parts)) => parts.iter().for_each(|part| read_part(part, out)),
         _ => {}
@@ -106,14 +109,14 @@ fn read_delta(delta: &Value, out: &mut Vec<ChatEvent>) {
         out.push(ChatEvent::Text(piece.to_owned()));
     }
     for (at, call) in list(delta, "tool_calls").iter().enumerate() {
-        let function = call.get("function").unwrap_or(&Value::Null);
-        let place = call.get("index").map_or(at, |_| index(call, "index"));
+        let function = field(call, "function").unwrap_or(&Value::Null);
+        let place = field(call, "index").map_or(at, |_| index(call, "index"));
         let own = |value: Option<&str>| value.filter(|text| !text.is_empty()).map(str::to_owned);
         out.push(ChatEvent::ToolCall {
             index: place,
             id: own(text(call, "id")),
             name: own(text(function, "name")),
-            arguments: arguments(function.get("arguments")),
+            arguments: arguments(field(function, "arguments")),
         });
     }
 }
@@ -130,7 +133,8 @@ fn read_part(part: &Value, out: &mut Vec<ChatEvent>) {
     }
 }
 
-fn finish(reason: &str) -> FinishReason {
+/// The neutral word for a reason.
+pub(super) fn finish(reason: &str) -> FinishReason {
     match reason {
         "stop" | "eos" | "end_turn" => FinishReason::Stop,
         "length" | "max_tokens" | "model_length" => FinishReason::Length,

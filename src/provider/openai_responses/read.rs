@@ -1,7 +1,8 @@
 //! Reads Responses, streamed or whole.
 
 use crate::chat::{ChatEvent, FinishReason};
-use crate::provider::reading::{Reader, arguments, index, list, text};
+use crate::provider::fields::{arguments, field, index, list, text};
+use crate::provider::reading::Reader;
 use crate::provider::{failure, usage};
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ impl Reader for ResponsesReader {
                 out.push(ChatEvent::Reasoning(delta()));
             }
             "response.output_item.added" => {
-                let item = value.get("item").unwrap_or(&Value::Null);
+                let item = field(value, "item").unwrap_or(&Value::Null);
                 if text(item, "type") == Some("function_call") {
                     // The arguments follow as deltas.
                     self.call(index(value, "output_index"), item, String::new(), out);
@@ -40,14 +41,14 @@ impl Reader for ResponsesReader {
                 });
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.end(value.get("response").unwrap_or(&Value::Null), out);
+                self.end(field(value, "response").unwrap_or(&Value::Null), out);
             }
             _ => {}
         }
     }
 
     fn body(&mut self, value: &Value, out: &mut Vec<ChatEvent>) {
-        if value.get("output").is_some_and(Value::is_array) {
+        if field(value, "output").is_some_and(Value::is_array) {
             self.end(value, out);
         }
     }
@@ -87,15 +88,14 @@ impl ResponsesReader {
                 })
             })),
             Some("incomplete") => {
-                let details = response.get("incomplete_details").unwrap_or(&Value::Null);
+                let details = field(response, "incomplete_details").unwrap_or(&Value::Null);
                 out.push(ChatEvent::Finish(finish(text(details, "reason"))));
             }
             _ if self.calls.is_empty() => out.push(ChatEvent::Finish(FinishReason::Stop)),
             _ => out.push(ChatEvent::Finish(FinishReason::ToolCalls)),
         }
         out.extend(
-            response
-                .get("usage")
+            field(response, "usage")
                 .and_then(usage::inclusive)
                 .map(ChatEvent::Usage),
         );
@@ -118,7 +118,7 @@ impl ResponsesReader {
                 }
             }
             Some("function_call") if !self.calls.contains(&at) => {
-                self.call(at, item, arguments(item.get("arguments")), out);
+                self.call(at, item, arguments(field(item, "arguments")), out);
             }
             _ => {}
         }
