@@ -75,6 +75,25 @@ impl SseBytes<'_> {
     }
 }
 
+/// What takes the events of a stream, as they are found.
+pub trait SseSink {
+    /// The text of data that stands at the start of `bytes`, and the length of the data,
+    /// where it is known what it is before its end has been looked for: to find the ends
+    /// of lines costs more than to compare them with others. No line may end in it.
+    fn piece<'b>(&self, _bytes: &'b [u8]) -> Option<(&'b str, usize)> {
+        None
+    }
+
+    /// Takes the text of an event whose data was known so.
+    fn take_piece(&mut self, _text: &str) {}
+
+    /// Takes any other event.
+    fn take(&mut self, event: SseBytes<'_>);
+}
+
+/// How a line of data begins, as everyone writes it.
+const DATA: &[u8] = b"data: ";
+
 /// An incremental parser.
 #[derive(Debug, Default)]
 pub struct SseParser {
@@ -103,7 +122,7 @@ impl SseParser {
     /// [`SseTooLarge`] when a line or an event grows over its limit; the parser
     /// is then of no further use.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
-        self.each(bytes, &mut collect(out))
+        self.each(bytes, &mut Collect(out))
     }
 
     /// Reads more bytes and hands over the events that they complete, as
@@ -112,11 +131,7 @@ impl SseParser {
     /// # Errors
     ///
     /// As [`SseParser::push`].
-    pub fn each(
-        &mut self,
-        bytes: &[u8],
-        out: &mut impl FnMut(SseBytes<'_>),
-    ) -> Result<(), SseTooLarge> {
+    pub fn each(&mut self, bytes: &[u8], out: &mut impl SseSink) -> Result<(), SseTooLarge> {
         let mut rest = bytes;
         if self.after_cr && !rest.is_empty() {
             self.after_cr = false;
@@ -125,14 +140,14 @@ impl SseParser {
             }
         }
         while !rest.is_empty() {
+            if let Some(end) = self.known(rest, out) {
+                rest = &rest[end..];
+                continue;
+            }
             let Some(at) = memchr2(b'\n', b'\r', rest) else {
                 return self.grow_line(rest);
             };
             self.check_line(at)?;
-            if let Some(end) = self.whole(rest, at, out)? {
-                rest = &rest[end..];
-                continue;
-            }
             if self.line.is_empty() {
                 self.end(&rest[..at], out)?;
             } else {
@@ -159,11 +174,11 @@ impl SseParser {
     /// whole by itself (`[DONE]`, or complete JSON): half an event must show as a
     /// cut stream and not as a malformed one.
     pub fn finish(self, out: &mut Vec<SseEvent>) {
-        self.last(&mut collect(out));
+        self.last(&mut Collect(out));
     }
 
     /// Reads the end of the stream, as [`SseParser::finish`] does, without a copy.
-    pub fn last(mut self, out: &mut impl FnMut(SseBytes<'_>)) {
+    pub fn last(mut self, out: &mut impl SseSink) {
         if !self.line.is_empty() && is_whole(&self.line) {
             // The limits were checked when the bytes came in.
             let _fits = self.end_line(out);
@@ -189,7 +204,7 @@ impl SseParser {
     }
 
     /// Ends the line that was put together.
-    fn end_line(&mut self, out: &mut impl FnMut(SseBytes<'_>)) -> Result<(), SseTooLarge> {
+    fn end_line(&mut self, out: &mut impl SseSink) -> Result<(), SseTooLarge> {
         let mut line = std::mem::take(&mut self.line);
         let ended = self.end(&line, out);
         line.clear();
@@ -198,7 +213,7 @@ impl SseParser {
     }
 
     /// Takes a whole line.
-    fn end(&mut self, line: &[u8], out: &mut impl FnMut(SseBytes<'_>)) -> Result<(), SseTooLarge> {
+    fn end(&mut self, line: &[u8], out: &mut impl SseSink) -> Result<(), SseTooLarge> {
         let text = if self.started {
             line
         } else {
@@ -212,35 +227,28 @@ impl SseParser {
         self.field(text)
     }
 
-    /// Takes an event that is one line of data, whose end is at `at`, and a blank one
-    /// behind it, where it stands: what most events are when they come in one read.
+    /// Takes an event that the sink knows by its start, with the blank line behind it.
     /// Returns where it ends; `None` where it is anything else.
-    fn whole(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        out: &mut impl FnMut(SseBytes<'_>),
-    ) -> Result<Option<usize>, SseTooLarge> {
-        let ends = match bytes[at..] {
-            [b'\n', b'\n', ..] => 2,
-            [b'\r', b'\n', b'\r', b'\n', ..] => 4,
-            _ => return Ok(None),
-        };
-        let Some(data) = bytes[..at].strip_prefix(b"data:") else {
-            return Ok(None);
-        };
+    fn known(&mut self, bytes: &[u8], out: &mut impl SseSink) -> Option<usize> {
         if self.has_data || !self.line.is_empty() {
-            return Ok(None);
+            return None;
         }
-        let data = data.strip_prefix(b" ").unwrap_or(data);
-        self.check_event(data.len())?;
+        let data = bytes.strip_prefix(DATA)?;
+        let (piece, length) = out.piece(data)?;
+        let line = DATA.len() + length;
+        let end = match data[length..] {
+            [b'\n', b'\n', ..] => line + 2,
+            [b'\r', b'\n', b'\r', b'\n', ..] => line + 4,
+            _ => return None,
+        };
+        // One that is too large is left to whoever says so.
+        if line > self.limits.line || length >= self.limits.event {
+            return None;
+        }
+        out.take_piece(piece);
         self.started = true;
-        out(SseBytes {
-            name: &self.name,
-            data,
-        });
         self.name.clear();
-        Ok(Some(at + ends))
+        Some(end)
     }
 
     /// Whether so many bytes more fit into the event.
@@ -276,9 +284,9 @@ impl SseParser {
         Ok(())
     }
 
-    fn dispatch(&mut self, out: &mut impl FnMut(SseBytes<'_>)) {
+    fn dispatch(&mut self, out: &mut impl SseSink) {
         if self.has_data {
-            out(SseBytes {
+            out.take(SseBytes {
                 name: &self.name,
                 data: &self.data,
             });
@@ -289,9 +297,11 @@ impl SseParser {
     }
 }
 
-fn collect(out: &mut Vec<SseEvent>) -> impl FnMut(SseBytes<'_>) {
-    |event| {
-        out.push(SseEvent {
+struct Collect<'v>(&'v mut Vec<SseEvent>);
+
+impl SseSink for Collect<'_> {
+    fn take(&mut self, event: SseBytes<'_>) {
+        self.0.push(SseEvent {
             name: event.name().into_owned(),
             data: event.data().into_owned(),
         });
