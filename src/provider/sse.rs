@@ -148,6 +148,10 @@ impl SseParser {
                 return self.grow_line(rest);
             };
             self.check_line(at)?;
+            if let Some(end) = self.in_place(rest, at, out) {
+                rest = &rest[end..];
+                continue;
+            }
             if self.line.is_empty() {
                 self.end(&rest[..at], out)?;
             } else {
@@ -236,11 +240,7 @@ impl SseParser {
         let data = bytes.strip_prefix(DATA)?;
         let (piece, length) = out.piece(data)?;
         let line = DATA.len() + length;
-        let end = match data[length..] {
-            [b'\n', b'\n', ..] => line + 2,
-            [b'\r', b'\n', b'\r', b'\n', ..] => line + 4,
-            _ => return None,
-        };
+        let blank = blank(&data[length..])?;
         // One that is too large is left to whoever says so.
         if line > self.limits.line || length >= self.limits.event {
             return None;
@@ -248,18 +248,28 @@ impl SseParser {
         out.take_piece(piece);
         self.started = true;
         self.name.clear();
-        Some(end)
+        Some(line + blank)
     }
 
-    /// Whether so many bytes more fit into the event.
-    fn check_event(&self, more: usize) -> Result<(), SseTooLarge> {
-        if self.data.len() + more >= self.limits.event {
-            return Err(SseTooLarge {
-                what: "event",
-                limit: self.limits.event,
-            });
+    /// Takes an event that is one line of data, which ends at `at`, and a blank one behind
+    /// it, as most are: it needs no copy. Returns where it ends; `None` where it is
+    /// anything else.
+    fn in_place(&mut self, bytes: &[u8], at: usize, out: &mut impl SseSink) -> Option<usize> {
+        if self.has_data || !self.line.is_empty() {
+            return None;
         }
-        Ok(())
+        let blank = blank(&bytes[at..])?;
+        let data = bytes[..at].strip_prefix(DATA)?;
+        if data.len() >= self.limits.event {
+            return None;
+        }
+        out.take(SseBytes {
+            name: &self.name,
+            data,
+        });
+        self.started = true;
+        self.name.clear();
+        Some(at + blank)
     }
 
     fn field(&mut self, line: &[u8]) -> Result<(), SseTooLarge> {
@@ -271,7 +281,12 @@ impl SseParser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => {
-                self.check_event(value.len())?;
+                if self.data.len() + value.len() >= self.limits.event {
+                    return Err(SseTooLarge {
+                        what: "event",
+                        limit: self.limits.event,
+                    });
+                }
                 if self.has_data {
                     self.data.push(b'\n');
                 }
@@ -305,6 +320,16 @@ impl SseSink for Collect<'_> {
             name: event.name().into_owned(),
             data: event.data().into_owned(),
         });
+    }
+}
+
+/// The length of the end of a line and of the blank line behind it, at the start of
+/// `bytes`; `None` where there may be something else.
+fn blank(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [b'\n', b'\n', ..] => Some(2),
+        [b'\r', b'\n', b'\r', b'\n', ..] => Some(4),
+        _ => None,
     }
 }
 
