@@ -3,8 +3,8 @@
 //! The parser is pure: bytes in, events out, no runtime and no clock, so the
 //! transport can stamp first and parse after, and `decode` can read a file.
 //!
-//! Invariants: any split of the same bytes gives the same events; each byte is
-//! looked at once, so one-byte writes cost no more than one large one; memory is
+//! Invariants: any split of the same bytes gives the same events; no byte is gone over
+//! again when more come, so one-byte writes cost no more than one large one; memory is
 //! bounded by [`SseLimits`].
 //!
 //! Source of the format: WHATWG HTML, section 9.2.6 (line ends LF, CRLF and bare
