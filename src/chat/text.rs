@@ -33,13 +33,22 @@ impl Digest {
 }
 
 impl Digest {
-    /// Its digits. Records hold many, so they are not formatted byte by byte.
+    /// Its digits. Records hold many, so they are not formatted but looked up, two at a
+    /// time.
     fn hex(self) -> [u8; 64] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        const PAIRS: [[u8; 2]; 256] = {
+            let digits = b"0123456789abcdef";
+            let mut pairs = [[0; 2]; 256];
+            let mut byte = 0;
+            while byte < pairs.len() {
+                pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
+                byte += 1;
+            }
+            pairs
+        };
         let mut hex = [0; 64];
-        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
+        for (pair, byte) in hex.as_chunks_mut().0.iter_mut().zip(self.0) {
+            *pair = PAIRS[usize::from(byte)];
         }
         hex
     }

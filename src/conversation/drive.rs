@@ -33,7 +33,7 @@ pub struct Conversation {
     pub(super) warnings: Vec<String>,
     /// Line of the step that happens now.
     pub(super) line: usize,
-    scenario: Arc<Scenario>,
+    pub(super) scenario: Arc<Scenario>,
     /// Requests so far, by turn.
     requests: BTreeMap<u32, u32>,
     pending: Option<Ask>,
@@ -53,7 +53,7 @@ impl Conversation {
             chats: vec![Chat::new()],
             chat: 0,
             turns: Vec::new(),
-            queue: scenario.steps.iter().cloned().map(Work::Step).collect(),
+            queue: (0..scenario.steps.len()).map(Work::Scripted).collect(),
             paused: BTreeMap::new(),
             events: Vec::new(),
             warnings: Vec::new(),
@@ -89,6 +89,14 @@ impl Conversation {
     fn advance(&mut self) -> Result<Option<Next>, ContextError> {
         while let Some(work) = self.queue.pop_front() {
             match work {
+                Work::Scripted(at) => {
+                    let scenario = Arc::clone(&self.scenario);
+                    if let Some(step) = scenario.steps.get(at)
+                        && let Some(idle) = self.step(step)?
+                    {
+                        return Ok(Some(Next::Idle(idle)));
+                    }
+                }
                 Work::Step(step) => {
                     if let Some(idle) = self.step(&step)? {
                         return Ok(Some(Next::Idle(idle)));

@@ -52,7 +52,8 @@ impl Nonce {
     /// Puts the nonce in front of `prompt`, at the first place that the provider
     /// renders: see [`NoncePlace`].
     pub fn put_into(self, prompt: &mut Prompt, place: NoncePlace) {
-        let text = format!("{self}{SEPARATOR}");
+        let mut text = self.to_string();
+        text.push_str(SEPARATOR);
         let span = Span::new(Origin::NONCE, Class::Static, text);
         match place {
             NoncePlace::Nowhere => {}
@@ -95,14 +96,14 @@ fn into_blocks(blocks: &mut Vec<Block>, span: Span) {
 
 impl fmt::Display for Nonce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = format!("{:08}", self.0);
-        for (index, digit) in digits.chars().enumerate() {
-            if index > 0 {
-                f.write_str(" ")?;
-            }
-            write!(f, "{digit}")?;
+        // Every request has it in its body and in its record.
+        let mut text = [b' '; 15];
+        let mut rest = self.0;
+        for place in (0..8).rev() {
+            text[2 * place] = b'0' + (rest % 10) as u8;
+            rest /= 10;
         }
-        Ok(())
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

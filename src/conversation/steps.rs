@@ -182,7 +182,7 @@ impl Conversation {
         let first = ask(0);
         let mut asks: Vec<Ask> = (0..=rounds).map(ask).collect();
         if rounds > 0
-            && is_approved_later(&self.queue, turn)
+            && is_approved_later(&self.queue, &self.scenario.steps, turn)
             && let Some(last) = asks.pop()
         {
             let resumed = Ask {

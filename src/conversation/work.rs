@@ -56,7 +56,9 @@ pub(super) struct Ask {
 /// One thing to do.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
-    /// Something happens.
+    /// The scenario's step of that index happens.
+    Scripted(usize),
+    /// Something happens within another step.
     Step(Step),
     /// Something is asked.
     Ask(Ask),
@@ -69,10 +71,14 @@ pub(super) enum Work {
 ///
 /// `last` means the newest turn, so it names this one only while no other turn
 /// has begun.
-pub(super) fn is_approved_later(queue: &VecDeque<Work>, turn: u32) -> bool {
+pub(super) fn is_approved_later(queue: &VecDeque<Work>, script: &[Step], turn: u32) -> bool {
     let mut newest = true;
-    for work in queue {
-        let Work::Step(step) = work else { continue };
+    let steps = queue.iter().filter_map(|work| match work {
+        Work::Scripted(at) => script.get(*at),
+        Work::Step(step) => Some(step),
+        Work::Ask(_) | Work::Resume(_) => None,
+    });
+    for step in steps {
         match &step.action {
             Action::Approve {
                 turn: TurnRef::Last,

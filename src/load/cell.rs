@@ -6,7 +6,7 @@ use super::isolation::Isolate;
 use super::known::{self, Known, StartState, begun};
 use super::limits::Gate;
 use super::reset::ResetError;
-use super::session::Session;
+use super::session::{Labels, Session};
 use super::target::Target;
 use super::writer::ToWriter;
 use crate::context::Configuration;
@@ -51,8 +51,14 @@ pub struct Cell {
 impl Cell {
     /// `quickstart/dev`; unique in a run.
     pub fn name(&self) -> String {
-        let configuration = &self.configuration.name;
-        format!("{}/{configuration}{}", self.scenario.name, self.suffix)
+        // Not formatted: every conversation asks for it.
+        let configuration = self.configuration.name.as_str();
+        [&*self.scenario.name, "/", configuration, &*self.suffix].concat()
+    }
+
+    /// `quickstart/dev/1`; unique in a run.
+    pub fn conversation(&self, repeat: u32) -> String {
+        [self.name().as_str(), "/", &repeat.to_string()].concat()
     }
 
     /// Whether building a prompt may wait for a process: the user's own builder
@@ -169,7 +175,8 @@ pub struct RunnerSetup {
     pub begin: StartState,
 }
 
-/// Runs cells.
+/// Runs cells. Clones share what is known.
+#[derive(Clone)]
 pub struct Runner {
     pub(super) setup: Arc<RunnerSetup>,
     known: Arc<Known>,
@@ -237,10 +244,11 @@ impl Runner {
         async move {
             let order = setup.begin.order.fetch_add(1, Ordering::Relaxed) + 1;
             let (isolation, start) = known.conversation(&setup, &cell, repeat).await?;
-            let name: Arc<str> = Arc::from(format!("{}/{repeat}", cell.name()));
+            let name: Arc<str> = Arc::from(cell.conversation(repeat));
             let conversation = begun(&cell, &name, &isolation)?;
             let began = setup.client.now();
             let session = Session {
+                labels: Labels::of(&setup, &cell, &name, &isolation),
                 setup,
                 cell,
                 name,
@@ -251,7 +259,8 @@ impl Runner {
                 begin,
                 notes: Mutex::default(),
             };
-            let ended = session.run(conversation).await;
+            // In a box: what a task holds is moved with it, and moved again.
+            let ended = Box::pin(session.run(conversation)).await;
             let fact = known::fact(&session, order, began, start, &ended);
             known::note(&session.setup, Fact::Conversation(Box::new(fact))).await;
             ended

@@ -1,8 +1,12 @@
 //! The conversations of a cell that are open: who begins when, who has ended.
+//!
+//! A closed cell has seats: on each one conversation follows the other, on one task, so
+//! that nobody has to be woken between them. Whether another begins is decided by
+//! whoever has a free seat.
 
 use super::cell::{Cell, CellEnd, Runner};
 use crate::units::Micros;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -12,95 +16,195 @@ use tokio_util::sync::CancellationToken;
 const LEAD: Duration = Duration::from_millis(250);
 
 /// Conversations of one cell.
-pub(super) struct Crew<'a> {
-    runner: &'a Runner,
-    cell: &'a Arc<Cell>,
-    open: JoinSet<Result<(), CellEnd>>,
+pub(super) struct Crew {
+    all: Arc<All>,
+    /// Tasks at work: a seat each, or a conversation that was due.
+    open: JoinSet<()>,
+}
+
+/// What all conversations of a cell have in common while it runs.
+struct All {
+    runner: Runner,
+    cell: Arc<Cell>,
     /// Why conversations ended early, in the order in which they did.
-    reasons: Vec<CellEnd>,
+    reasons: Mutex<Vec<CellEnd>>,
     /// Ends those in flight.
     give_up: CancellationToken,
     /// Only keeps others from beginning.
     no_more: CancellationToken,
 }
 
-impl<'a> Crew<'a> {
-    pub(super) fn new(runner: &'a Runner, cell: &'a Arc<Cell>) -> Self {
-        let give_up = runner.setup.stop.child_token();
-        Self {
-            runner,
-            cell,
-            open: JoinSet::new(),
-            reasons: Vec::new(),
-            no_more: give_up.child_token(),
-            give_up,
+impl All {
+    /// One conversation, from its beginning to its end.
+    async fn conversation(&self, repeat: u32, arrival: Option<Micros>) {
+        let (stop, begin) = (self.give_up.clone(), self.no_more.clone());
+        let cell = Arc::clone(&self.cell);
+        let conversation = self.runner.conversation(cell, repeat, arrival, stop, begin);
+        if let Err(end) = conversation.await {
+            self.ended(end);
         }
     }
 
-    fn begin(&mut self, repeat: u32, arrival: Option<Micros>) {
-        let cell = Arc::clone(self.cell);
-        let (stop, begin) = (self.give_up.clone(), self.no_more.clone());
-        let runner = self.runner;
-        self.open
-            .spawn(runner.conversation(cell, repeat, arrival, stop, begin));
+    /// A conversation ended early. The first reason comes before all that follow from it.
+    fn ended(&self, end: CellEnd) {
+        let refused = matches!(end, CellEnd::Refused { .. });
+        let mut reasons = locked(&self.reasons);
+        // Two tell whether one is a mere consequence; a million would only fill the memory.
+        if reasons.len() < 64 {
+            reasons.push(end);
+        }
+        drop(reasons);
+        self.no_more.cancel();
+        if refused {
+            self.give_up.cancel();
+        }
+    }
+}
+
+/// The seats of a closed cell.
+struct Seats {
+    all: Arc<All>,
+    /// How many there are from when on.
+    changes: Vec<(Duration, usize)>,
+    started: Micros,
+    line: Mutex<Line>,
+}
+
+/// Who waits for a seat.
+struct Line {
+    /// Conversations that have not begun, the next one last.
+    waiting: Vec<u32>,
+    /// Seats that are taken.
+    taken: usize,
+}
+
+/// What the crew of a closed cell does next.
+enum Step {
+    /// Somebody takes a seat.
+    Begin(u32),
+    /// Nothing changes before this.
+    Wait(Option<Duration>),
+    /// Nobody else begins.
+    Done,
+}
+
+impl Seats {
+    /// What is to be done now. A seat that begins a conversation is taken by it.
+    fn step(&self) -> Step {
+        let since = self.since();
+        if self.is_over(since) {
+            return Step::Done;
+        }
+        let (allowed, change) = allowed(&self.changes, since);
+        let mut line = locked(&self.line);
+        if line.taken < allowed {
+            let Some(repeat) = line.waiting.pop() else {
+                return Step::Done;
+            };
+            line.taken += 1;
+            return Step::Begin(repeat);
+        }
+        let wake = [change, self.all.cell.until].into_iter().flatten().min();
+        if line.taken == 0 && wake.is_none() {
+            return Step::Done;
+        }
+        Step::Wait(wake.map(|at| at.saturating_sub(since)))
     }
 
-    /// A conversation ended. The first reason comes before all that follow from it.
-    fn ended(&mut self, ended: Result<Result<(), CellEnd>, JoinError>) {
-        match ended {
-            Ok(Ok(())) => {}
-            Ok(Err(end)) => {
-                self.no_more.cancel();
-                if matches!(end, CellEnd::Refused { .. }) {
-                    self.give_up.cancel();
-                }
-                // Two tell whether one is a mere consequence; a million would only fill the memory.
-                if self.reasons.len() < 64 {
-                    self.reasons.push(end);
-                }
-            }
-            Err(join) => match join.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // Nobody cancels single conversations.
-                Err(_cancelled) => self.no_more.cancel(),
-            },
+    /// The next one on a seat that has become free; the seat is given up where there
+    /// is none.
+    fn next(&self) -> Option<u32> {
+        let since = self.since();
+        let (allowed, _) = allowed(&self.changes, since);
+        let over = self.is_over(since);
+        let mut line = locked(&self.line);
+        let next = if over || line.taken > allowed {
+            None
+        } else {
+            line.waiting.pop()
+        };
+        line.taken -= usize::from(next.is_none());
+        next
+    }
+
+    fn since(&self) -> Duration {
+        let now = self.all.runner.setup.client.now();
+        Duration::from_micros(now.0.saturating_sub(self.started.0))
+    }
+
+    /// Whether no conversation begins so long after the start.
+    fn is_over(&self, since: Duration) -> bool {
+        let over = self.all.cell.until.is_some_and(|until| since >= until);
+        over || self.all.no_more.is_cancelled()
+    }
+}
+
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Crew {
+    pub(super) fn new(runner: &Runner, cell: &Arc<Cell>) -> Self {
+        let give_up = runner.setup.stop.child_token();
+        Self {
+            all: Arc::new(All {
+                runner: runner.clone(),
+                cell: Arc::clone(cell),
+                reasons: Mutex::default(),
+                no_more: give_up.child_token(),
+                give_up,
+            }),
+            open: JoinSet::new(),
+        }
+    }
+
+    /// A task ended, and said itself why where that was early.
+    fn ended(&self, ended: Result<(), JoinError>) {
+        match ended.map_err(JoinError::try_into_panic) {
+            Ok(()) => {}
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // Nobody cancels single conversations.
+            Err(Err(_cancelled)) => self.all.no_more.cancel(),
         }
     }
 
     /// Begins one whenever fewer are open than are allowed.
     pub(super) async fn closed(&mut self, changes: &[(Duration, usize)], repeats: &[u32]) {
-        let started = self.runner.setup.client.now();
-        let mut waiting = repeats.iter();
+        let seats = Arc::new(Seats {
+            all: Arc::clone(&self.all),
+            changes: changes.to_vec(),
+            started: self.all.runner.setup.client.now(),
+            line: Mutex::new(Line {
+                waiting: repeats.iter().rev().copied().collect(),
+                taken: 0,
+            }),
+        });
         loop {
             while let Some(ended) = self.open.try_join_next() {
                 self.ended(ended);
             }
-            let now = self.runner.setup.client.now();
-            let since = Duration::from_micros(now.0.saturating_sub(started.0));
-            let over = self.cell.until.is_some_and(|until| since >= until);
-            if over || self.no_more.is_cancelled() {
-                return;
+            match seats.step() {
+                Step::Begin(first) => self.seat(Arc::clone(&seats), first),
+                Step::Wait(rest) => self.wait_for(rest).await,
+                Step::Done => return,
             }
-            let (allowed, change) = allowed(changes, since);
-            if self.open.len() < allowed {
-                let Some(&repeat) = waiting.next() else {
-                    return;
-                };
-                self.begin(repeat, None);
-                continue;
-            }
-            let wake = [change, self.cell.until].into_iter().flatten().min();
-            if self.open.is_empty() && wake.is_none() {
-                return;
-            }
-            let rest = wake.map(|at| at.saturating_sub(since));
-            self.wait_for(rest).await;
         }
+    }
+
+    /// A task on which one conversation follows the other.
+    fn seat(&mut self, seats: Arc<Seats>, first: u32) {
+        self.open.spawn(async move {
+            let mut next = Some(first);
+            while let Some(repeat) = next {
+                seats.all.conversation(repeat, None).await;
+                next = seats.next();
+            }
+        });
     }
 
     /// Waits until a conversation ends, `rest` has passed, or no more are to begin.
     async fn wait_for(&mut self, rest: Option<Duration>) {
-        let (no_more, rested) = (self.no_more.clone(), rest.is_some());
+        let (no_more, rested) = (self.all.no_more.clone(), rest.is_some());
         tokio::select! {
             biased;
             () = no_more.cancelled() => {}
@@ -113,25 +217,28 @@ impl<'a> Crew<'a> {
     pub(super) async fn open(&mut self, times: &[Duration], repeats: &[u32]) {
         let time = |repeat: u32| times.get((repeat as usize).checked_sub(1)?).copied();
         // A run that is gone on with does not wait for what has been run.
-        let again = self.runner.setup.begin.session > 0;
+        let again = self.all.runner.setup.begin.session > 0;
         let first = repeats.first().and_then(|&repeat| time(repeat));
         let first = first.filter(|_| again).unwrap_or_default();
-        let now = self.runner.setup.client.now();
+        let now = self.all.runner.setup.client.now();
         let started = now.0 + Micros::from(LEAD).0;
         for &repeat in repeats {
             let Some(at) = time(repeat) else { continue };
             let due = started + Micros::from(at.saturating_sub(first)).0;
             loop {
-                if self.no_more.is_cancelled() {
+                if self.all.no_more.is_cancelled() {
                     return;
                 }
-                let now = self.runner.setup.client.now().0 + Micros::from(LEAD).0;
+                let now = self.all.runner.setup.client.now().0 + Micros::from(LEAD).0;
                 if now >= due {
                     break;
                 }
                 self.wait_for(Some(Duration::from_micros(due - now))).await;
             }
-            self.begin(repeat, Some(Micros(due)));
+            let all = Arc::clone(&self.all);
+            let due = Some(Micros(due));
+            self.open
+                .spawn(async move { all.conversation(repeat, due).await });
         }
     }
 
@@ -140,7 +247,7 @@ impl<'a> Crew<'a> {
         while let Some(ended) = self.open.join_next().await {
             self.ended(ended);
         }
-        self.reasons
+        std::mem::take(&mut *locked(&self.all.reasons))
     }
 }
 

@@ -7,7 +7,7 @@
 use super::cell::{Cell, CellEnd, RunnerSetup};
 use super::isolation::{Isolate, Isolation};
 use super::reset::reset;
-use super::session::Session;
+use super::session::{Labels, Session};
 use super::writer::ToWriter;
 use crate::cache::Model;
 use crate::conversation::{Conversation, ConversationSetup, Next, Pending};
@@ -153,21 +153,26 @@ impl Known {
     ) -> Result<(Isolation, Start), CellEnd> {
         let alone = setup.isolate == Isolate::Conversation;
         if alone && cell.target.resets {
-            let unit = format!("{}/{repeat}", cell.name());
-            self.empty(setup, cell, &unit).await?;
+            let unit = cell.conversation(repeat);
+            // In a box, as below: rare, and long enough to make every conversation dear.
+            Box::pin(self.empty(setup, cell, &unit)).await?;
         }
         let isolation = self.isolation(setup, cell, repeat);
         let primed = setup.begin.warm_up == WarmUp::Prime;
         if alone && primed {
-            self.warm(setup, cell, isolation.clone()).await?;
+            Box::pin(self.warm(setup, cell, isolation.clone())).await?;
         }
-        let known = First {
-            repeat,
-            isolation: isolation.clone(),
-            began: setup.client.now(),
-        };
+        let name = cell.name();
         let mut firsts = self.lock(&self.first);
-        let first = firsts.entry(cell.name()).or_insert(known).repeat == repeat;
+        let first = firsts.get(&name).is_none_or(|first| first.repeat == repeat);
+        if first && !firsts.contains_key(&name) {
+            let known = First {
+                repeat,
+                isolation: isolation.clone(),
+                began: setup.client.now(),
+            };
+            firsts.insert(name, known);
+        }
         drop(firsts);
         let start = match setup.isolate {
             _ if primed => Start::Warm,
@@ -233,7 +238,7 @@ impl Known {
         let warmed = Warmed {
             cell: Arc::from(cell.name()),
             mode: Arc::from(mode.to_string()),
-            nonce: Arc::from(session.isolation.nonce.to_string()),
+            nonce: Arc::clone(&session.labels.nonce),
             salt: session.isolation.salt.clone(),
             requests,
             read,
@@ -315,9 +320,10 @@ fn first_request(
     repeat: u32,
     isolation: Isolation,
 ) -> Result<(Session, Option<Pending>), CellEnd> {
-    let name: Arc<str> = Arc::from(format!("{}/{repeat}", cell.name()));
+    let name: Arc<str> = Arc::from(cell.conversation(repeat));
     let mut conversation = begun(cell, &name, &isolation)?;
     let session = Session {
+        labels: Labels::of(setup, cell, &name, &isolation),
         setup: Arc::clone(setup),
         cell: Arc::clone(cell),
         name,
@@ -345,7 +351,7 @@ pub(super) fn begun(
     cell: &Cell,
     name: &Arc<str>,
     isolation: &Isolation,
-) -> Result<Conversation, CellEnd> {
+) -> Result<Box<Conversation>, CellEnd> {
     Conversation::new(
         Arc::clone(&cell.scenario),
         ConversationSetup {
@@ -358,6 +364,7 @@ pub(super) fn begun(
             resources: Arc::clone(&cell.resources),
         },
     )
+    .map(Box::new)
     .map_err(|error| CellEnd::Context(error.to_string()))
 }
 
@@ -383,7 +390,7 @@ pub(super) fn fact(
         session: session.setup.begin.session,
         order,
         salt: session.isolation.salt.clone(),
-        nonce: Arc::from(session.isolation.nonce.to_string()),
+        nonce: Arc::clone(&session.labels.nonce),
         epoch: session.isolation.epoch,
         began_us: began,
         attempts: notes.attempts,

@@ -40,11 +40,32 @@ pub struct Measured {
 /// Turns of a conversation that may fail one after the other before it is given up.
 const FAILING_TURNS: u32 = 5;
 
+/// What every request of a conversation says of it, written out once.
+pub(super) struct Labels {
+    /// The configuration's name.
+    configuration: Arc<str>,
+    /// The nonce as records have it.
+    pub(super) nonce: Arc<str>,
+    /// What pins this conversation to a server: another one in every run.
+    unit: String,
+}
+
+impl Labels {
+    pub(super) fn of(setup: &RunnerSetup, cell: &Cell, name: &str, isolation: &Isolation) -> Self {
+        Self {
+            configuration: Arc::from(cell.configuration.name.as_str()),
+            nonce: Arc::from(isolation.nonce.to_string()),
+            unit: [setup.nonce.to_string().as_str(), "/", name].concat(),
+        }
+    }
+}
+
 /// What all attempts of a conversation have in common.
 pub(super) struct Session {
     pub(super) setup: Arc<RunnerSetup>,
     pub(super) cell: Arc<Cell>,
     pub(super) name: Arc<str>,
+    pub(super) labels: Labels,
     pub(super) repeat: u32,
     pub(super) isolation: Isolation,
     /// When it arrives, where a schedule says so.
@@ -118,13 +139,13 @@ impl Session {
     /// One that limits do not allow is not sent, and has a record without counts.
     pub(super) async fn aside(&self, pending: &Pending, flag: &str) -> RequestRecord {
         let Ok(pass) = self.admitted(pending, None).await else {
-            return self.blank(pending, &self.model(pending));
+            return self.blank(pending);
         };
         let limited = pass.limited.map(Micros::from);
         let due = self.setup.client.now();
         let (sent, body) = self.written(pending).await;
-        let (exchange, ready) = self.send(&sent, body, &pending.prompt, due).await;
-        let mut measured = self.measure(pending, &sent, &exchange, 1);
+        let (mut exchange, ready) = self.send(&sent, body, &pending.prompt, due).await;
+        let mut measured = self.measure(pending, sent, &mut exchange, 1);
         let stamps = &mut measured.record.stamps;
         (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
         let _heeded = self.settled(pass, &exchange, &measured.record);
@@ -153,7 +174,7 @@ impl Session {
             self.setup.limits.max_tokens,
             target.dialect.streams(),
             self.isolation.salt.as_deref(),
-            &self.unit(),
+            &self.labels.unit,
             &pending.prompt,
         );
         (target.dialect.body(&pending.prompt, &params), params)
@@ -180,11 +201,6 @@ impl Session {
         (sent, room.body(text))
     }
 
-    /// What pins this conversation to a server: another one in every run.
-    fn unit(&self) -> String {
-        format!("{}/{}", self.setup.nonce, self.name)
-    }
-
     /// The model that the prompt was laid out for; the target's where nobody named one.
     fn model(&self, pending: &Pending) -> Arc<str> {
         let model = pending.model.as_ref();
@@ -208,7 +224,7 @@ impl Session {
             let limited = pass.limited.map(Micros::from);
             let (sent, body) = self.written(pending).await;
             let (mut exchange, ready) = self.send(&sent, body, &pending.prompt, due).await;
-            let mut measured = self.measure(pending, &sent, &exchange, attempt);
+            let mut measured = self.measure(pending, sent, &mut exchange, attempt);
             let stamps = &mut measured.record.stamps;
             (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
             let asked = self.settled(pass, &exchange, &measured.record);
@@ -285,6 +301,16 @@ impl Session {
         sent.map_err(|_gone| CellEnd::Stopped)
     }
 
+    /// Gets a new key where that is due.
+    async fn refresh_key(&self) {
+        let target = self.target();
+        let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
+        if let Some(Err(error)) = refreshed {
+            // The key at hand may still do; where not, the server's refusal ends the run.
+            tracing::warn!("{}: {error}", target.name);
+        }
+    }
+
     /// Sends an attempt; also says when it was ready for that.
     async fn send(
         &self,
@@ -294,13 +320,11 @@ impl Session {
         due: Micros,
     ) -> (Exchange, Micros) {
         let target = self.target();
-        let refreshed = self.stop.run_until_cancelled(target.refresh_key()).await;
-        if let Some(Err(error)) = refreshed {
-            // The key at hand may still do; where not, the server's refusal ends the run.
-            tracing::warn!("{}: {error}", target.name);
+        if target.key.is_some() {
+            Box::pin(self.refresh_key()).await;
         }
         let mut headers = target.headers();
-        headers.extend(target.pinning(&self.unit(), prompt));
+        headers.extend(target.pinning(&self.labels.unit, prompt));
         let outgoing = Outgoing {
             url: target.endpoint_of(&sent.params.model, target.dialect.streams()),
             headers,
@@ -349,17 +373,18 @@ impl Session {
         )
     }
 
+    /// What is recorded of an attempt. Takes out of its exchange what nobody else wants.
     fn measure(
         &self,
         pending: &Pending,
-        sent: &Sent,
-        exchange: &Exchange,
+        sent: Sent,
+        exchange: &mut Exchange,
         attempt: u32,
     ) -> Measured {
         let output = exchange.answer.text.as_deref().map(Text::from);
-        let mut texts = texts_of(&sent.messages);
+        let (prompt, mut texts) = recorded(sent.messages);
         texts.extend(output.clone());
-        let mut usage = exchange.answer.counted().unwrap_or_default();
+        let mut usage = counted(exchange);
         usage.hold_to(sent.bytes, sent.params.max_tokens);
         let zero = self.target().weigh(&mut usage);
         let zero = zero.then(|| Arc::from("absent_means_zero"));
@@ -381,7 +406,7 @@ impl Session {
             stamps: exchange.stamps.clone(),
             bytes_sent: sent.bytes,
             cache: sent.cache,
-            prompt: sent.messages.iter().map(RecordedMessage::from).collect(),
+            prompt,
             output_sha256: output.as_ref().map(Text::digest),
             output_ids: exchange.answer.output_ids.as_deref().map(Arc::from),
             finish: exchange
@@ -389,9 +414,9 @@ impl Session {
                 .finish
                 .as_ref()
                 .map(|reason| finish_word(reason).to_owned()),
-            served_by: exchange.answer.served_by.clone(),
+            served_by: exchange.answer.served_by.take(),
             headers: headers.collect(),
-            ..self.blank(pending, &sent.params.model)
+            ..self.blank(pending)
         };
         let warnings = if attempt == 1 {
             pending.prompt.warnings.clone()
@@ -406,14 +431,14 @@ impl Session {
     }
 
     /// The record of a request that was not sent.
-    fn blank(&self, pending: &Pending, model: &str) -> RequestRecord {
+    fn blank(&self, pending: &Pending) -> RequestRecord {
         RequestRecord {
             v: RECORD_VERSION,
             scenario: Arc::clone(&self.cell.scenario.name),
             group: Arc::clone(&self.cell.scenario.group),
-            configuration: Arc::from(self.cell.configuration.name.as_str()),
+            configuration: Arc::clone(&self.labels.configuration),
             target: Arc::clone(&self.target().name),
-            model: Arc::from(model),
+            model: self.model(pending),
             load: Arc::clone(&self.cell.load),
             repeat: self.repeat,
             conversation: Arc::clone(&self.name),
@@ -429,7 +454,7 @@ impl Session {
             stamps: Stamps::default(),
             bytes_sent: Bytes(0),
             salt: self.isolation.salt.clone(),
-            nonce: Arc::from(self.isolation.nonce.to_string()),
+            nonce: Arc::clone(&self.labels.nonce),
             epoch: self.isolation.epoch,
             scenario_ms: pending.scenario_ms,
             cache: CacheAsked::default(),
@@ -455,7 +480,7 @@ impl Session {
                 done_us: Some(self.setup.client.now()),
                 ..Stamps::default()
             },
-            ..self.blank(pending, &self.model(pending))
+            ..self.blank(pending)
         };
         self.hand_over(Measured {
             record,
@@ -477,7 +502,7 @@ impl Session {
     /// # Errors
     ///
     /// Why it ended early, where that concerns more than this conversation.
-    pub(super) async fn run(&self, mut conversation: Conversation) -> Result<(), CellEnd> {
+    pub(super) async fn run(&self, mut conversation: Box<Conversation>) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
         let mut idle_cut = false;
         let mut thinking = self.thinking();
@@ -522,7 +547,7 @@ impl Session {
             if first && self.arrival.is_some() {
                 match self.setup.gate.try_enter() {
                     Ok(entered) => slot = Some(entered),
-                    Err(_full) => return self.shed(&pending, at).await,
+                    Err(_full) => return Box::pin(self.shed(&pending, at)).await,
                 }
             }
             let mut inherited = Vec::new();
@@ -597,8 +622,8 @@ async fn on_time(client: &Client, due: Micros, held: &CancellationToken) -> bool
 /// Builds the next prompt where it may wait for a process, as the workers that
 /// stamp answers must not.
 async fn off_the_worker(
-    mut conversation: Conversation,
-) -> (Result<Option<Next>, ContextError>, Conversation) {
+    mut conversation: Box<Conversation>,
+) -> (Result<Option<Next>, ContextError>, Box<Conversation>) {
     let built = tokio::task::spawn_blocking(move || (conversation.next(), conversation)).await;
     match built {
         Ok(built) => built,
@@ -670,9 +695,27 @@ fn holds_all(answer: &str, words: &[String]) -> bool {
     words.iter().all(held)
 }
 
-fn texts_of(messages: &[PlacedMessage]) -> Vec<Text> {
-    let spans = messages.iter().flat_map(|message| &message.spans);
-    spans.map(|placed| placed.span.text.clone()).collect()
+/// The prompt as it is recorded, and its texts.
+fn recorded(messages: Vec<PlacedMessage>) -> (Vec<RecordedMessage>, Vec<Text>) {
+    // One more: the answer comes behind them.
+    let spans = messages
+        .iter()
+        .map(|message| message.spans.len())
+        .sum::<usize>();
+    let mut texts = Vec::with_capacity(spans + 1);
+    let recorded = messages
+        .into_iter()
+        .map(|message| RecordedMessage::of(message, |text| texts.push(text)))
+        .collect();
+    (recorded, texts)
+}
+
+/// What the answer counts. The server's own object is not copied but moved.
+fn counted(exchange: &mut Exchange) -> Usage {
+    let usage = exchange.answer.usage.as_mut();
+    let raw = usage.and_then(|usage| usage.raw.take());
+    let counted = exchange.answer.counted().unwrap_or_default();
+    Usage { raw, ..counted }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod computed;
 mod csv;
 mod error;
 pub mod files;
+mod json;
 pub mod lean;
 pub mod ledger;
 mod lines;

@@ -1,6 +1,6 @@
 //! The record of one attempt.
 
-use crate::chat::{CacheAsked, Class, Digest, Origin, Part, PlacedMessage, Role, Usage};
+use crate::chat::{CacheAsked, Class, Digest, Origin, Part, PlacedMessage, Role, Text, Usage};
 use crate::units::{Bytes, Micros, Money, Tokens};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -128,22 +128,33 @@ pub struct RecordedMessage {
     pub long_marks: Vec<usize>,
 }
 
-impl From<&PlacedMessage> for RecordedMessage {
-    fn from(message: &PlacedMessage) -> Self {
-        let spans = message.spans.iter().map(|placed| RecordedSpan {
-            origin: placed.span.origin.clone(),
-            class: placed.span.class,
-            part: placed.part,
-            sha256: placed.span.text.digest(),
-            start: placed.start,
-            end: placed.end,
+impl RecordedMessage {
+    /// What is recorded of `message`; `store` gets the text of each of its spans.
+    pub fn of(message: PlacedMessage, mut store: impl FnMut(Text)) -> Self {
+        let spans = message.spans.into_iter().map(|placed| {
+            let span = RecordedSpan {
+                origin: placed.span.origin,
+                class: placed.span.class,
+                part: placed.part,
+                sha256: placed.span.text.digest(),
+                start: placed.start,
+                end: placed.end,
+            };
+            store(placed.span.text);
+            span
         });
         Self {
             role: message.role,
             spans: spans.collect(),
-            marks: Some(message.marks.clone()),
-            long_marks: message.long_marks.clone(),
+            marks: Some(message.marks),
+            long_marks: message.long_marks,
         }
+    }
+}
+
+impl From<&PlacedMessage> for RecordedMessage {
+    fn from(message: &PlacedMessage) -> Self {
+        Self::of(message.clone(), drop)
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::error::WriteError;
 use super::files;
+use super::json;
 use super::ledger::LedgerLine;
 use super::lines::{Lines, whole_lines};
 use super::lock::FolderLock;
@@ -20,6 +21,7 @@ use crate::units::{Bytes, Tokens};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -28,8 +30,8 @@ use std::path::{Path, PathBuf};
 struct LineFile {
     path: PathBuf,
     file: File,
-    /// The line that is being made; kept, so that its memory is.
-    line: Vec<u8>,
+    /// Lines that are made and not written; kept, so that their memory is.
+    lines: Vec<u8>,
     /// Bytes of whole lines.
     whole: u64,
     dirty: bool,
@@ -45,7 +47,7 @@ impl LineFile {
         Ok(Self {
             path,
             file,
-            line: Vec::new(),
+            lines: Vec::new(),
             whole: 0,
             dirty: false,
         })
@@ -65,7 +67,7 @@ impl LineFile {
         Ok(Self {
             path,
             file,
-            line: Vec::new(),
+            lines: Vec::new(),
             whole,
             dirty: false,
         })
@@ -74,14 +76,33 @@ impl LineFile {
     /// Appends `value` as one line with one `write`. A line that does not fit is
     /// taken out again.
     fn append(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
-        self.line.clear();
-        serde_json::to_writer(&mut self.line, value)
-            .map_err(|error| WriteError::new(&self.path, io::Error::from(error)))?;
-        self.line.push(b'\n');
+        self.add(value)?;
+        self.write()
+    }
+
+    /// Makes a line of `value`, for the next [`LineFile::write`].
+    fn add(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
+        let made = json::write(&mut self.lines, value);
+        if let Err(error) = made {
+            self.lines.clear();
+            return Err(WriteError::new(&self.path, io::Error::from(error)));
+        }
+        self.lines.push(b'\n');
+        Ok(())
+    }
+
+    /// Writes what was made, if anything, with one `write`.
+    fn write(&mut self) -> Result<(), WriteError> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
         self.dirty = true;
-        match self.file.write_all(&self.line) {
+        let written = self.file.write_all(&self.lines);
+        let bytes = self.lines.len() as u64;
+        self.lines.clear();
+        match written {
             Ok(()) => {
-                self.whole += self.line.len() as u64;
+                self.whole += bytes;
                 Ok(())
             }
             Err(source) => {
@@ -112,12 +133,39 @@ pub struct RunWriter {
     bounds: LineFile,
     ledger: LineFile,
     aside: LineFile,
-    /// Texts that are in the file, each by half of its hash: a run of millions of
-    /// conversations has as many, and that two of them share a half is as good as
-    /// impossible (1e-20 among a milliard).
-    stored: HashSet<u128>,
+    stored: Stored,
+    /// What was added to them for the record at hand.
+    fresh: Vec<u128>,
     keep_text: bool,
     _lock: FolderLock,
+}
+
+/// Bytes of spans that wait for their `write`, at most, but for the last one's.
+const AT_ONCE: usize = 1 << 16;
+
+/// Texts that are in the file, each by half of its hash: a run of millions of
+/// conversations has as many, and that two of them share a half is as good as
+/// impossible (1e-20 among a milliard).
+type Stored = HashSet<u128, BuildHasherDefault<Half>>;
+
+/// What is a hash already is not hashed again.
+#[derive(Debug, Default)]
+struct Half(u64);
+
+impl Hasher for Half {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u128(&mut self, half: u128) {
+        self.0 = half as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl RunWriter {
@@ -150,7 +198,8 @@ impl RunWriter {
             bounds: LineFile::create(dir.join(files::BOUNDS))?,
             ledger: LineFile::create(dir.join(files::LEDGER))?,
             aside: LineFile::create(dir.join(files::ASIDE))?,
-            stored: HashSet::new(),
+            stored: Stored::default(),
+            fresh: Vec::new(),
             keep_text,
             _lock: lock,
         })
@@ -189,6 +238,7 @@ impl RunWriter {
             ledger: LineFile::reopen(dir.join(files::LEDGER))?,
             aside: LineFile::reopen(dir.join(files::ASIDE))?,
             stored,
+            fresh: Vec::new(),
             keep_text,
             _lock: lock,
         };
@@ -245,20 +295,37 @@ impl RunWriter {
     }
 
     fn store(&mut self, texts: &mut dyn Iterator<Item = &Text>) -> Result<(), WriteError> {
+        self.fresh.clear();
+        let stored = self.write_spans(texts);
+        if stored.is_err() {
+            // Whoever tries again finds them missing.
+            for half in &self.fresh {
+                self.stored.remove(half);
+            }
+        }
+        stored
+    }
+
+    /// Writes those of `texts` that are not stored; all of them with one `write`, unless
+    /// they are long.
+    fn write_spans(&mut self, texts: &mut dyn Iterator<Item = &Text>) -> Result<(), WriteError> {
         for text in texts {
             let sha256 = text.digest();
-            if self.stored.contains(&half(sha256)) {
+            if !self.stored.insert(half(sha256)) {
                 continue;
             }
-            self.spans.append(&StoredSpan {
+            self.fresh.push(half(sha256));
+            self.spans.add(&StoredSpan {
                 sha256,
                 bytes: Bytes(text.len() as u64),
                 tokens: None,
                 text: self.keep_text.then(|| text.clone()),
             })?;
-            self.stored.insert(half(sha256));
+            if self.spans.lines.len() > AT_ONCE {
+                self.spans.write()?;
+            }
         }
-        Ok(())
+        self.spans.write()
     }
 
     /// Writes what was computed after a cell.

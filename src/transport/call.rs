@@ -4,11 +4,11 @@ use super::client::Client;
 use super::fault::{self, Fault, Phase};
 use super::headers::{recorded, secrets};
 use super::outgoing::Header;
-use super::receive::{coding, with_headers};
+use super::receive::coding;
 use super::redact;
 use crate::record::Outcome;
 use reqwest::RequestBuilder;
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::time::timeout;
@@ -114,11 +114,19 @@ impl Client {
         url: &str,
         secrets: &[String],
     ) -> Result<Reply, Fault> {
-        let broken = |phase| move |error: reqwest::Error| self.broken(&error, phase, url);
+        let place = self.place(url);
+        let broken = |phase| {
+            let place = &place;
+            move |error: reqwest::Error| fault::failed(&error, phase, place)
+        };
         let mut response = request.send().await.map_err(broken(Phase::Headers))?;
         let status = response.status().as_u16();
-        let headers = recorded(response.headers(), secrets);
-        if let Some(coding) = coding(response.headers()) {
+        let said = response.headers();
+        let pairs = said
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let headers = recorded(pairs, secrets);
+        if let Some(coding) = packed(said) {
             return Err(fault::packed(&coding));
         }
         let mut body = Vec::new();
@@ -137,4 +145,22 @@ impl Client {
             body,
         })
     }
+}
+
+fn packed(headers: &HeaderMap) -> Option<String> {
+    coding(headers.get(CONTENT_ENCODING)?.to_str().ok()?)
+}
+
+/// Adds headers, the secret ones marked as such. A header that cannot be written
+/// is handed on as it is, so that building the request fails.
+fn with_headers(builder: RequestBuilder, headers: &[Header]) -> RequestBuilder {
+    headers.iter().fold(builder, |builder, header| {
+        match HeaderValue::try_from(header.value.as_str()) {
+            Ok(mut value) => {
+                value.set_sensitive(header.secret);
+                builder.header(header.name.as_str(), value)
+            }
+            Err(_) => builder.header(header.name.as_str(), header.value.as_str()),
+        }
+    })
 }

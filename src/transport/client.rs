@@ -1,21 +1,25 @@
 //! The client itself.
 
 use super::address::Addresses;
+use super::connect::Connector;
 use super::exchange::{self, Exchange};
-use super::fault::{self, Fault, Phase};
+use super::fault::{self, Fault};
 use super::headers;
 use super::outgoing::Outgoing;
+use super::pool::IDLE;
 use super::receive::Received;
 use super::redact;
+use super::request::AGENT;
 use super::room::{Held, Room};
 use super::settings::{ClientError, Settings};
+use super::tls;
 use crate::record::Outcome;
 use crate::units::Micros;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
-use reqwest::{Certificate, ClientBuilder, Proxy, redirect, retry};
+use reqwest::{ClientBuilder, Proxy, redirect, retry};
+use rustls::ClientConfig;
 use std::fmt;
-use std::time::Duration;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// One pool of connections. A clone shares it.
@@ -24,6 +28,7 @@ pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) settings: Settings,
     pub(super) epoch: Instant,
+    pub(super) connector: Connector,
     pub(super) addresses: Addresses,
     room: Room,
 }
@@ -48,21 +53,15 @@ impl Client {
     ///
     /// [`ClientError`] where certificates or proxy cannot be used.
     pub fn new(settings: &Settings, epoch: Instant) -> Result<Self, ClientError> {
-        let certificates = match &settings.ca {
-            Some(pem) => Certificate::from_pem_bundle(pem).map_err(ClientError::Certificate)?,
-            None => Vec::new(),
-        };
-        let with_system = builder(settings)?
-            .tls_certs_merge(certificates.clone())
-            .build();
-        let http = with_system.or_else(|_none| {
-            let alone = builder(settings)?.tls_certs_only(certificates);
-            alone.build().map_err(ClientError::Build)
-        })?;
+        let tls = tls::config(settings.ca.as_deref())?;
+        let connector = Connector::new(&tls, settings.proxy.as_ref())?;
+        let http = builder(settings, tls)?.build();
+        let http = http.map_err(|error| ClientError::Build(error.into()))?;
         Ok(Self {
             http,
             settings: settings.clone(),
             epoch,
+            connector,
             addresses: Addresses::default(),
             room: Room::default(),
         })
@@ -73,10 +72,9 @@ impl Client {
         Micros::from(self.epoch.elapsed())
     }
 
-    /// What an error of the connection to `url` means.
-    pub(super) fn broken(&self, error: &reqwest::Error, phase: Phase, url: &str) -> Fault {
-        let place = fault::place(url, self.settings.proxy.as_ref());
-        fault::broken(error, phase, &place)
+    /// Where a request to `url` goes, for messages.
+    pub(super) fn place(&self, url: &str) -> String {
+        fault::place(url, self.settings.proxy.as_ref())
     }
 
     /// Waits until a body of so many bytes may be written. At once, but where very
@@ -92,13 +90,10 @@ impl Client {
     pub async fn send(&self, mut outgoing: Outgoing, cancel: &CancellationToken) -> Exchange {
         let body = std::mem::take(&mut outgoing.body);
         let mut received = Received::default();
-        let limit = self.settings.total;
         let fault = tokio::select! {
             biased;
             () = cancel.cancelled() => Some(aborted()),
-            ended = timeout(limit, self.receive(&outgoing, body, &mut received)) => {
-                ended.unwrap_or_else(|_late| Some(fault::timeout(Phase::Total, limit)))
-            }
+            ended = self.receive(&outgoing, body, &mut received) => ended.err(),
         };
         let ended = Instant::now();
         let secrets = headers::secrets(&outgoing.headers);
@@ -116,25 +111,20 @@ impl Client {
     }
 }
 
-/// How long an unused connection is kept. Common servers close theirs after five
-/// seconds (uvicorn, and so vLLM; llama.cpp), and a request that is just then
-/// sent on it is lost.
-const IDLE_CONNECTION: Duration = Duration::from_secs(4);
-
 /// What all clients have in common: nothing is followed, repeated or remembered.
-fn builder(settings: &Settings) -> Result<ClientBuilder, ClientError> {
+fn builder(settings: &Settings, tls: ClientConfig) -> Result<ClientBuilder, ClientError> {
     // Without the header any packing of answers would be welcome.
     let plain = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
     let builder = reqwest::Client::builder()
         .default_headers(plain)
-        .user_agent(concat!("prefixbench/", env!("CARGO_PKG_VERSION")))
+        .tls_backend_preconfigured(tls)
+        .user_agent(AGENT)
         .redirect(redirect::Policy::none())
         .retry(retry::never())
         .referer(false)
         .no_proxy()
         .connect_timeout(settings.connect)
-        .pool_max_idle_per_host(usize::MAX)
-        .pool_idle_timeout(IDLE_CONNECTION);
+        .pool_idle_timeout(IDLE);
     match &settings.proxy {
         None => Ok(builder),
         Some(proxy) => {

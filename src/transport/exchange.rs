@@ -86,7 +86,7 @@ pub(super) fn understand(
         // Known only to whoever waited for them.
         ready_us: None,
         limited_us: None,
-        sent_us: received.handover.get().copied().map(since),
+        sent_us: received.handover.map(since),
         headers_us: received.headers_at.map(since),
         first_event_us: reading.first_event.map(since),
         first_text_us: reading.first_text.map(since),

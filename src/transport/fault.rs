@@ -1,6 +1,7 @@
 //! Why an exchange broke, by the type of the error.
 
 use super::headers::shown;
+use super::http1::NoHttp;
 use super::settings::ProxyUrl;
 use crate::record::Outcome;
 use std::error::Error;
@@ -65,65 +66,92 @@ pub(super) fn place(url: &str, proxy: Option<&ProxyUrl>) -> String {
     }
 }
 
-/// An error of the client in `phase`, while talking to [`place`].
-pub(super) fn broken(error: &reqwest::Error, phase: Phase, place: &str) -> Fault {
-    let why = reason(error);
-    let (outcome, message) = if error.is_builder() {
-        (
-            Outcome::Connect,
-            format!("{place} is no address that can be asked"),
-        )
+type Cause = dyn Error + 'static;
+
+/// An address of nothing that could be asked.
+pub(super) fn no_address(place: &str) -> Fault {
+    Fault {
+        outcome: Outcome::Connect,
+        message: format!("{place} is no address that can be asked"),
+    }
+}
+
+/// No connection to [`place`] within its limit.
+pub(super) fn unconnected_in_time(place: &str) -> Fault {
+    Fault {
+        outcome: Outcome::Timeout,
+        message: format!("no connection to {place} in time"),
+    }
+}
+
+/// No connection to [`place`], for this reason.
+pub(super) fn unconnected(error: &Cause, place: &str) -> Fault {
+    Fault {
+        outcome: Outcome::Connect,
+        message: format!("cannot connect to {place}: {}", reason(error)),
+    }
+}
+
+/// An error of the library's client in `phase`, while talking to [`place`].
+pub(super) fn failed(error: &reqwest::Error, phase: Phase, place: &str) -> Fault {
+    if error.is_builder() {
+        no_address(place)
     } else if error.is_connect() && error.is_timeout() {
-        (
-            Outcome::Timeout,
-            format!("no connection to {place} in time"),
-        )
+        unconnected_in_time(place)
     } else if error.is_connect() {
-        (
-            Outcome::Connect,
-            format!("cannot connect to {place}: {why}"),
-        )
-    } else if is_reset(error) {
-        (
-            Outcome::Reset,
-            format!("the connection to {place} was reset"),
-        )
+        unconnected(error, place)
+    } else {
+        broken(error, phase, place)
+    }
+}
+
+/// An error of a connection to [`place`] in `phase`.
+pub(super) fn broken(error: &Cause, phase: Phase, place: &str) -> Fault {
+    if is_reset(error) {
+        Fault {
+            outcome: Outcome::Reset,
+            message: format!("the connection to {place} was reset"),
+        }
     } else if is_no_http(error) {
-        (
-            Outcome::Malformed,
-            format!("{place} does not answer in HTTP: {why}"),
-        )
-    } else if phase == Phase::Headers {
-        (
+        Fault {
+            outcome: Outcome::Malformed,
+            message: format!("{place} does not answer in HTTP: {}", reason(error)),
+        }
+    } else {
+        ended(phase, place)
+    }
+}
+
+/// A connection to [`place`] that ended in `phase`.
+pub(super) fn ended(phase: Phase, place: &str) -> Fault {
+    let (outcome, message) = match phase {
+        Phase::Headers => (
             Outcome::Reset,
             format!("{place} closed the connection before it answered"),
-        )
-    } else if phase == Phase::FirstByte {
-        (
+        ),
+        Phase::FirstByte => (
             Outcome::Reset,
             format!("{place} closed the connection before the first byte of its answer"),
-        )
-    } else {
-        (
+        ),
+        Phase::Body | Phase::Total => (
             Outcome::Cut,
             "the connection ended in the middle of the answer".to_owned(),
-        )
+        ),
     };
     Fault { outcome, message }
 }
 
-fn chain(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(error.source(), |&inner| inner.source())
+fn chain(error: &Cause) -> impl Iterator<Item = &Cause> {
+    std::iter::successors(Some(error), |&inner| inner.source())
 }
 
 /// The innermost error: what the system said.
-fn reason(error: &reqwest::Error) -> String {
-    chain(error)
-        .last()
-        .map_or_else(|| "unknown reason".to_owned(), ToString::to_string)
+fn reason(error: &Cause) -> String {
+    let innermost = chain(error).last().unwrap_or(error);
+    innermost.to_string()
 }
 
-fn is_reset(error: &reqwest::Error) -> bool {
+fn is_reset(error: &Cause) -> bool {
     chain(error)
         .filter_map(|inner| inner.downcast_ref::<io::Error>())
         .any(|inner| {
@@ -134,8 +162,9 @@ fn is_reset(error: &reqwest::Error) -> bool {
         })
 }
 
-fn is_no_http(error: &reqwest::Error) -> bool {
+fn is_no_http(error: &Cause) -> bool {
     chain(error).any(|inner| {
+        let ours = inner.is::<NoHttp>();
         let parse = inner
             .downcast_ref::<hyper::Error>()
             .is_some_and(|inner| inner.is_parse() || inner.is_parse_too_large());
@@ -146,6 +175,6 @@ fn is_no_http(error: &reqwest::Error) -> bool {
                 ErrorKind::InvalidInput | ErrorKind::InvalidData
             )
         });
-        parse || chunks
+        ours || parse || chunks
     })
 }

@@ -2,7 +2,6 @@
 
 use super::outgoing::Header;
 use super::redact;
-use reqwest::header::HeaderMap;
 
 /// Headers worth recording, by the beginning of their names: who served the
 /// request, retries and caches of a gateway, rate limits.
@@ -39,17 +38,30 @@ const MOST: usize = 64;
 const LONGEST: usize = 256;
 
 /// The headers worth recording, in the order in which they came.
-pub(super) fn recorded(headers: &HeaderMap, secrets: &[String]) -> Vec<(String, String)> {
-    let kept = headers.iter().filter(|(name, _)| {
-        let name = name.as_str();
-        KEPT.iter().any(|start| name.starts_with(start)) && !name.contains("cookie")
-    });
-    kept.take(MOST)
+pub(super) fn recorded<'a>(
+    headers: impl Iterator<Item = (&'a str, &'a [u8])>,
+    secrets: &[String],
+) -> Vec<(String, String)> {
+    headers
+        .filter(|(name, _)| is_kept(name))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .filter(|(name, _)| !name.contains("cookie"))
+        .take(MOST)
         .filter_map(|(name, value)| {
-            let value: String = value.to_str().ok()?.chars().take(LONGEST).collect();
-            Some((name.as_str().to_owned(), redact::text(value, secrets)))
+            let text = std::str::from_utf8(value)
+                .ok()
+                .filter(|text| text.is_ascii())?;
+            let value: String = text.chars().take(LONGEST).collect();
+            Some((name, redact::text(value, secrets)))
         })
         .collect()
+}
+
+fn is_kept(name: &str) -> bool {
+    KEPT.iter().any(|start| {
+        let beginning = name.as_bytes().get(..start.len());
+        beginning.is_some_and(|is| is.eq_ignore_ascii_case(start.as_bytes()))
+    })
 }
 
 /// The values that must not come back in any text: of each secret header the
@@ -114,17 +126,16 @@ mod tests {
 
     #[test]
     fn only_listed_headers_are_recorded() {
-        let mut headers = HeaderMap::new();
-        for (name, value) in [
-            ("x-litellm-call-id", "1"),
-            ("llm_provider-set-cookie", "c"),
-            ("set-cookie", "c"),
-            ("retry-after", "sk-9"),
-        ] {
-            headers.insert(name, value.parse().expect("value"));
-        }
+        let headers: [(&str, &[u8]); 5] = [
+            ("X-LiteLLM-Call-Id", b"1"),
+            ("llm_provider-set-Cookie", b"c"),
+            ("set-cookie", b"c"),
+            ("server", b"no \xfftext"),
+            ("retry-after", b"sk-9"),
+        ];
         let expected = [("x-litellm-call-id", "1"), ("retry-after", "[key]")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(recorded(&headers, &["sk-9".to_owned()]), expected);
+        let kept = recorded(headers.into_iter(), &["sk-9".to_owned()]);
+        assert_eq!(kept, expected);
     }
 }

@@ -1,8 +1,11 @@
 //! The one HTTP client; it takes every time stamp.
 //!
-//! All dialects and all servers are timed by the same lines: the timed loop reads
-//! chunks and stamps them, and everything is parsed after the last byte. So a
-//! slow parser can make a run longer, but no latency.
+//! All dialects and all servers are timed by the same lines, with TLS and without: the
+//! timed loop reads the connection, stamps what came and looks for the end of the
+//! answer, and everything is parsed after the last byte. So a slow parser can make a
+//! run longer, but no latency. The library's client, which hands each chunk from task to
+//! task, cost as much as all the rest of a request; it makes the calls beside the
+//! measured ones. Connections are made by libraries for both.
 //!
 //! Invariants: nothing is sent twice and no redirect is followed; the size of an
 //! answer, of its lines and of its events is bounded, and so is every wait; a
@@ -12,15 +15,21 @@
 mod address;
 mod call;
 mod client;
+mod connect;
+mod connection;
 mod exchange;
 mod fault;
 mod headers;
+mod http1;
 mod outgoing;
+mod patience;
+mod pool;
 mod receive;
 mod redact;
+mod request;
 mod room;
 mod settings;
-mod stamped;
+mod tls;
 
 pub use call::{CallError, Reply};
 pub use client::Client;

@@ -1,22 +1,26 @@
 //! The timed loop: reads, stamps, and does nothing else.
 
+use super::address::Address;
 use super::client::Client;
+use super::connection::Connection;
 use super::fault::{self, Fault, Phase};
 use super::headers::{recorded, secrets, shown};
-use super::outgoing::{Header, Outgoing};
-use super::stamped::{Handover, Stamped};
+use super::http1::{self, Body, Head};
+use super::outgoing::Outgoing;
+use super::patience::Patience;
+use super::request;
 use crate::record::Outcome;
-use bytes::Bytes;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use reqwest::{Body, Request, RequestBuilder, Response};
+use bytes::{Buf as _, Bytes};
+use std::io;
 use std::pin::pin;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 
 /// What has arrived, and when. Kept by the caller, so that an exchange that is
 /// cancelled still has what came before.
 #[derive(Debug, Default)]
 pub(super) struct Received {
-    pub(super) handover: Handover,
+    /// When the connection was given the request.
+    pub(super) handover: Option<Instant>,
     pub(super) status: Option<u16>,
     pub(super) headers_at: Option<Instant>,
     pub(super) headers: Vec<(String, String)>,
@@ -35,160 +39,222 @@ pub(super) struct Received {
 }
 
 impl Client {
-    /// Sends and reads to the end; `None` where the answer ended by itself.
+    /// Sends a request and reads its answer until it ends by itself.
+    ///
+    /// # Errors
+    ///
+    /// What stopped it before; what came until then is in `received`.
     pub(super) async fn receive(
         &self,
         outgoing: &Outgoing,
         body: Bytes,
         received: &mut Received,
-    ) -> Option<Fault> {
+    ) -> Result<(), Fault> {
         let url = &outgoing.url;
-        let request = match self.request(outgoing, body, &received.handover) {
-            Ok(request) => request,
-            Err(error) => return Some(self.broken(&error, Phase::Headers, url)),
-        };
-        let limit = self.settings.connect + self.settings.headers;
-        let response = match timeout(limit, self.http.execute(request)).await {
-            Err(_late) => return Some(fault::timeout(Phase::Headers, limit)),
-            Ok(Err(error)) => return Some(self.broken(&error, Phase::Headers, url)),
-            Ok(Ok(response)) => response,
-        };
-        received.headers_at = Some(Instant::now());
-        received.status = Some(response.status().as_u16());
-        received.says_stream = says_stream(&response);
-        received.coding = coding(response.headers());
-        let location = response
-            .headers()
-            .get(LOCATION)
-            .and_then(|place| place.to_str().ok());
-        received.location = location.map(shown);
-        received.headers = recorded(response.headers(), &secrets(&outgoing.headers));
-        self.read(response, received, url).await
-    }
-
-    async fn read(
-        &self,
-        mut response: Response,
-        received: &mut Received,
-        url: &str,
-    ) -> Option<Fault> {
-        let (mut phase, mut limit) = (Phase::FirstByte, self.settings.first_byte);
-        let mut last = Instant::now();
-        // One timer for the whole answer: what comes only moves the time that it is held
-        // against once it has run out, since to set it anew for each read would cost more
-        // than the read.
-        let mut patience = pin!(sleep_until(last + limit));
-        loop {
-            let chunk = tokio::select! {
-                biased;
-                chunk = response.chunk() => chunk,
-                () = &mut patience => {
-                    if last + limit <= Instant::now() {
-                        return Some(fault::timeout(phase, limit));
-                    }
-                    patience.as_mut().reset(last + limit);
-                    continue;
-                }
-            };
-            last = Instant::now();
-            match chunk {
-                Err(error) => return Some(self.broken(&error, phase, url)),
-                Ok(None) => return None,
-                Ok(Some(chunk)) => {
-                    if let Some(too_large) = self.take(&chunk, last, received) {
-                        return Some(too_large);
-                    }
-                }
-            }
-            if phase == Phase::FirstByte {
-                (phase, limit) = (Phase::Body, self.settings.idle);
-                // A shorter wait than the one before must not run out late.
-                patience.as_mut().reset(last + limit);
-            }
-        }
-    }
-
-    fn take(&self, chunk: &[u8], at: Instant, received: &mut Received) -> Option<Fault> {
+        let address = self
+            .addresses
+            .parts(url)
+            .ok_or_else(|| fault::no_address(&self.place(url)))?;
+        let proxy = self.connector.asks_proxy(&address.origin.uri);
+        let head = request::head(&address, outgoing, body.len(), proxy)?;
         let settings = &self.settings;
-        let too_large = |what: &str, limit: usize| {
-            Some(Fault {
-                outcome: Outcome::TooLarge,
-                message: format!("the answer is larger than {limit} {what}"),
-            })
+        let (timer, end) = Patience::timer(settings);
+        let timer = pin!(timer);
+        let mut patience = Patience::new(timer, end);
+        let mut connection = self.connection(&address, url).await?;
+        connection.send(head, body);
+        let handover = Instant::now();
+        received.handover = Some(handover);
+        patience.expect(Phase::Headers, settings.headers, handover);
+        let mut reader = Reader {
+            client: self,
+            connection,
+            patience,
+            url,
         };
-        if received.bytes.len() + chunk.len() > settings.max_body {
-            return too_large("bytes", settings.max_body);
+        let body = reader.head(outgoing, received).await?;
+        let ended = reader.body(body, received).await?;
+        if let Some(now) = ended {
+            address.origin.keep(reader.connection, now);
         }
-        if received.reads.len() >= settings.max_reads {
-            return too_large("reads", settings.max_reads);
-        }
-        received.bytes.extend_from_slice(chunk);
-        received.reads.push((received.bytes.len(), at));
-        if received.says_stream {
-            let end = chunk
-                .iter()
-                .rposition(|&byte| byte == b'\n' || byte == b'\r');
-            received.line = end.map_or(received.line + chunk.len(), |end| chunk.len() - end - 1);
-            if received.line > settings.sse.line {
-                return too_large("bytes in one line", settings.sse.line);
-            }
-        }
-        None
+        Ok(())
     }
 
-    fn request(
-        &self,
-        outgoing: &Outgoing,
-        body: Bytes,
-        handover: &Handover,
-    ) -> reqwest::Result<Request> {
-        let body = Stamped::new(body, handover.clone());
-        let builder = match self.addresses.parts(&outgoing.url) {
-            Some(url) => self.http.post(url),
-            // Says by itself that it is none.
-            None => self.http.post(&outgoing.url),
-        };
-        let builder = builder.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        // What the dialect needs, unless the target has its own.
-        let missing = outgoing.dialect.headers().iter().filter(|(name, _)| {
-            let given = |header: &Header| header.name.eq_ignore_ascii_case(name);
-            !outgoing.headers.iter().any(given)
-        });
-        let builder = missing.fold(builder, |builder, (name, value)| {
-            builder.header(*name, *value)
-        });
-        with_headers(builder, &outgoing.headers)
-            .body(Body::wrap(body))
-            .build()
+    /// A connection that was used before, or a new one.
+    async fn connection(&self, address: &Address, url: &str) -> Result<Connection, Fault> {
+        if let Some(connection) = address.origin.take() {
+            return Ok(connection);
+        }
+        let connecting = self.connector.connect(&address.origin.uri);
+        match timeout(self.settings.connect, connecting).await {
+            Ok(Ok(stream)) => Ok(Connection::new(stream)),
+            Ok(Err(error)) => Err(fault::unconnected(&*error, &self.place(url))),
+            Err(_late) => Err(fault::unconnected_in_time(&self.place(url))),
+        }
     }
 }
 
-/// Adds headers, the secret ones marked as such. A header that cannot be written
-/// is handed on as it is, so that building the request fails.
-pub(super) fn with_headers(builder: RequestBuilder, headers: &[Header]) -> RequestBuilder {
-    headers.iter().fold(builder, |builder, header| {
-        match HeaderValue::try_from(header.value.as_str()) {
-            Ok(mut value) => {
-                value.set_sensitive(header.secret);
-                builder.header(header.name.as_str(), value)
-            }
-            Err(_) => builder.header(header.name.as_str(), header.value.as_str()),
+/// Reads one answer from a connection.
+struct Reader<'a> {
+    client: &'a Client,
+    connection: Connection,
+    patience: Patience<'a>,
+    url: &'a str,
+}
+
+impl Reader<'_> {
+    /// Waits for more of the answer. `None` where the connection ended.
+    async fn more(&mut self) -> Result<Option<Instant>, Fault> {
+        let read = tokio::select! {
+            biased;
+            read = self.connection.more() => read,
+            late = self.patience.runs_out(self.client.settings.total) => return Err(late),
+        };
+        let now = Instant::now();
+        self.patience.last = now;
+        match read {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(now)),
+            // TLS that is not closed as it should be.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.ended()),
+            Err(error) => Err(fault::broken(&error, self.patience.phase, &self.place())),
         }
-    })
+    }
+
+    /// Reads the head and notes what it says.
+    async fn head(
+        &mut self,
+        outgoing: &Outgoing,
+        received: &mut Received,
+    ) -> Result<Answered, Fault> {
+        loop {
+            let Some(at) = self.more().await? else {
+                return Err(self.ended());
+            };
+            while !self.connection.unread.is_empty() {
+                let head = http1::head(&self.connection.unread);
+                let Some(head) = head.map_err(|error| self.no_http(&error))? else {
+                    break;
+                };
+                let (status, length) = (head.status, head.length);
+                let answered = Answered {
+                    at,
+                    body: head.body,
+                    keep: head.keep,
+                };
+                if status >= 200 {
+                    received.note(&head, at, &secrets(&outgoing.headers));
+                }
+                self.connection.unread.advance(length);
+                if status >= 200 {
+                    return Ok(answered);
+                }
+            }
+        }
+    }
+
+    /// Reads the body to its end. When that came, where the connection can be kept.
+    async fn body(
+        &mut self,
+        answered: Answered,
+        received: &mut Received,
+    ) -> Result<Option<Instant>, Fault> {
+        let settings = &self.client.settings;
+        let Answered {
+            mut at,
+            mut body,
+            keep,
+        } = answered;
+        self.patience
+            .expect(Phase::FirstByte, settings.first_byte, at);
+        loop {
+            let before = received.bytes.len();
+            let taken = body.take(&mut self.connection.unread, &mut received.bytes);
+            if received.bytes.len() > before {
+                self.client.stamp(received, before, at)?;
+                if self.patience.phase == Phase::FirstByte {
+                    self.patience.expect(Phase::Body, settings.idle, at);
+                }
+            }
+            taken.map_err(|error| self.no_http(&error))?;
+            if body.is_whole() {
+                return Ok(keep.then_some(at));
+            }
+            at = match self.more().await? {
+                Some(at) => at,
+                None if body == Body::UntilClosed => return Ok(None),
+                None => return Err(self.ended()),
+            };
+        }
+    }
+
+    fn ended(&self) -> Fault {
+        fault::ended(self.patience.phase, &self.place())
+    }
+
+    fn no_http(&self, error: &http1::NoHttp) -> Fault {
+        fault::broken(error, self.patience.phase, &self.place())
+    }
+
+    fn place(&self) -> String {
+        self.client.place(self.url)
+    }
+}
+
+/// What the body needs to know of the head.
+struct Answered {
+    at: Instant,
+    body: Body,
+    keep: bool,
+}
+
+impl Received {
+    fn note(&mut self, head: &Head<'_>, at: Instant, secrets: &[String]) {
+        self.headers_at = Some(at);
+        self.status = Some(head.status);
+        self.says_stream = head.header("content-type").is_some_and(is_stream);
+        self.coding = head.header("content-encoding").and_then(coding);
+        self.location = head.header("location").map(shown);
+        self.headers = recorded(head.headers.iter().copied(), secrets);
+    }
+}
+
+impl Client {
+    /// Stamps what came of the body behind `before`.
+    fn stamp(&self, received: &mut Received, before: usize, at: Instant) -> Result<(), Fault> {
+        let settings = &self.settings;
+        let too_large = |what: &str, limit: usize| Fault {
+            outcome: Outcome::TooLarge,
+            message: format!("the answer is larger than {limit} {what}"),
+        };
+        if received.bytes.len() > settings.max_body {
+            received.bytes.truncate(before);
+            return Err(too_large("bytes", settings.max_body));
+        }
+        if received.reads.len() >= settings.max_reads {
+            received.bytes.truncate(before);
+            return Err(too_large("reads", settings.max_reads));
+        }
+        received.reads.push((received.bytes.len(), at));
+        if received.says_stream {
+            let new = &received.bytes[before..];
+            let end = memchr::memrchr2(b'\n', b'\r', new);
+            received.line = end.map_or(received.line + new.len(), |end| new.len() - end - 1);
+            if received.line > settings.sse.line {
+                return Err(too_large("bytes in one line", settings.sse.line));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What packs a body; none where it is as it is.
-pub(super) fn coding(headers: &HeaderMap) -> Option<String> {
-    let coding = headers.get(CONTENT_ENCODING)?.to_str().ok()?.trim();
+pub(super) fn coding(said: &str) -> Option<String> {
+    let coding = said.trim();
     (!coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).then(|| coding.to_owned())
 }
 
-fn says_stream(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE);
-    kind.and_then(|kind| kind.to_str().ok())
-        .is_some_and(|kind| {
-            let kind = kind.trim_start().as_bytes();
-            let stream = b"text/event-stream";
-            kind.len() >= stream.len() && kind[..stream.len()].eq_ignore_ascii_case(stream)
-        })
+fn is_stream(kind: &str) -> bool {
+    let (kind, stream) = (kind.trim_start().as_bytes(), b"text/event-stream");
+    kind.len() >= stream.len() && kind[..stream.len()].eq_ignore_ascii_case(stream)
 }

@@ -1,6 +1,7 @@
 //! Limits and routes of a client.
 
 use crate::provider::sse::SseLimits;
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
@@ -79,16 +80,18 @@ impl Settings {
     }
 }
 
+type Cause = Box<dyn Error + Send + Sync>;
+
 /// A client that cannot be built.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// The certificates are no PEM.
     #[error("the certificate file holds no usable certificate")]
-    Certificate(#[source] reqwest::Error),
+    Certificate(#[source] Cause),
     /// The address of the proxy is none. It is not repeated: it may hold a password.
     #[error("the address of the proxy cannot be used")]
     Proxy,
     /// TLS could not be set up.
     #[error("cannot set up the HTTP client")]
-    Build(#[source] reqwest::Error),
+    Build(#[source] Cause),
 }

@@ -5,7 +5,9 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot be set up must fail")]
 
+mod connections;
 mod server;
+mod tls;
 
 use bytes::Bytes;
 use prefixbench::provider;
@@ -708,28 +710,6 @@ async fn a_redirect_is_not_followed_and_nothing_is_sent_twice() {
 }
 
 #[tokio::test]
-async fn connections_are_kept_and_requests_arrive_as_they_were_written() {
-    let server = Server::start(vec![one_write(&stream())]).await;
-    let client = Client::new(&settings(), Instant::now()).expect("client");
-    for _ in 0..3 {
-        let exchange = client
-            .send(outgoing(&server), &CancellationToken::new())
-            .await;
-        assert_whole("kept", &exchange);
-    }
-    assert_eq!(server.connections(), 1);
-    let request = &server.requests()[0];
-    let lower = request.to_ascii_lowercase();
-    assert!(request.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"));
-    assert!(request.ends_with("\r\n\r\n{\"model\":\"m\",\"stream\":true}"));
-    assert!(
-        lower.contains("content-length: 27\r\n")
-            && lower.contains("content-type: application/json\r\n")
-    );
-    assert!(request.contains(KEY), "the key does reach the server");
-}
-
-#[tokio::test]
 async fn a_key_that_the_server_repeats_is_hidden() {
     let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
     let length = body.len();
@@ -900,20 +880,4 @@ async fn a_dialect_sends_its_version_unless_the_target_has_its_own() {
             ["anthropic-version: next"]
         ]
     );
-}
-
-#[tokio::test]
-async fn a_connection_that_the_server_closed_while_idle_is_replaced() {
-    let mut script = one_write(&stream());
-    script.push(Act::Close);
-    let server = Server::start(vec![script]).await;
-    let client = Client::new(&settings(), Instant::now()).expect("client");
-    for _ in 0..2 {
-        let exchange = client
-            .send(outgoing(&server), &CancellationToken::new())
-            .await;
-        assert_whole("closed while idle", &exchange);
-        tokio::time::sleep(Duration::from_millis(40)).await;
-    }
-    assert_eq!((server.connections(), server.requests().len()), (2, 2));
 }

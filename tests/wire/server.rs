@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
@@ -97,7 +97,7 @@ async fn accept(listener: TcpListener, scripts: Arc<Vec<Vec<Act>>>, seen: Arc<Se
 }
 
 /// A whole request, or nothing once the client has gone.
-async fn read(stream: &mut TcpStream) -> Option<String> {
+pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes);

@@ -96,7 +96,7 @@ pub(super) fn narrow(
         let cell = &cells[round.cell];
         round.repeats.retain(|&repeat| {
             let own = shard.is_none_or(|(shard, by)| load::runs(shard, by, cell, repeat));
-            own && !kept.contains(format!("{}/{repeat}", cell.name()).as_str())
+            own && (kept.is_empty() || !kept.contains(cell.conversation(repeat).as_str()))
         });
     }
     rounds.retain(|round| !round.repeats.is_empty());

@@ -1,0 +1,101 @@
+//! The way to a server: directly, through a proxy, with TLS or without.
+
+use super::settings::{ClientError, ProxyUrl};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::TokioIo;
+use reqwest::header::HeaderValue;
+use rustls::ClientConfig;
+use std::error::Error;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_service::Service as _;
+
+/// What bytes go over: a socket, with or without TLS.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+type Direct = HttpsConnector<HttpConnector>;
+type ConnectError = Box<dyn Error + Send + Sync>;
+
+/// How often a connection that is silent asks whether the other end is there.
+const ALIVE: Duration = Duration::from_secs(15);
+
+/// Makes connections.
+#[derive(Clone, Debug)]
+pub(super) struct Connector {
+    direct: Direct,
+    proxy: Option<Through>,
+}
+
+/// A proxy: asked for whole addresses without TLS, and for a tunnel with it.
+#[derive(Clone, Debug)]
+struct Through {
+    uri: http::Uri,
+    auth: Option<HeaderValue>,
+    tunnel: HttpsConnector<Tunnel<Direct>>,
+}
+
+impl Connector {
+    /// Ways that go through `proxy`, where there is one.
+    pub(super) fn new(tls: &ClientConfig, proxy: Option<&ProxyUrl>) -> Result<Self, ClientError> {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(ALIVE));
+        let direct = HttpsConnector::from((tcp, tls.clone()));
+        let proxy = proxy.map(|proxy| Through::new(proxy, &direct, tls));
+        Ok(Self {
+            direct,
+            proxy: proxy.transpose()?,
+        })
+    }
+
+    /// A connection for requests to `origin`.
+    pub(super) async fn connect(
+        &self,
+        origin: &http::Uri,
+    ) -> Result<Box<dyn Stream>, ConnectError> {
+        match &self.proxy {
+            Some(through) if is_secret(origin) => {
+                let tunnel = through.tunnel.clone().call(origin.clone()).await?;
+                Ok(Box::new(TokioIo::new(tunnel)))
+            }
+            through => {
+                let to = through.as_ref().map_or(origin, |through| &through.uri);
+                let direct = self.direct.clone().call(to.clone()).await?;
+                Ok(Box::new(TokioIo::new(direct)))
+            }
+        }
+    }
+
+    /// What a proxy is told who asks, in each request to `origin`: `None` where none
+    /// reads them, `Some(None)` where it asks nobody.
+    pub(super) fn asks_proxy(&self, origin: &http::Uri) -> Option<Option<&HeaderValue>> {
+        let through = self.proxy.as_ref().filter(|_| !is_secret(origin))?;
+        Some(through.auth.as_ref())
+    }
+}
+
+impl Through {
+    fn new(proxy: &ProxyUrl, direct: &Direct, tls: &ClientConfig) -> Result<Self, ClientError> {
+        let anywhere = http::Uri::from_static("http://server.invalid");
+        let matcher = Matcher::builder().all(proxy.0.as_str()).build();
+        let found = matcher.intercept(&anywhere).ok_or(ClientError::Proxy)?;
+        let (uri, mut auth) = (found.uri().clone(), found.basic_auth().cloned());
+        let mut tunnel = Tunnel::new(uri.clone(), direct.clone());
+        if let Some(auth) = &mut auth {
+            auth.set_sensitive(true);
+            tunnel = tunnel.with_auth(auth.clone());
+        }
+        let tunnel = HttpsConnector::from((tunnel, tls.clone()));
+        Ok(Self { uri, auth, tunnel })
+    }
+}
+
+fn is_secret(origin: &http::Uri) -> bool {
+    origin.scheme() == Some(&http::uri::Scheme::HTTPS)
+}
