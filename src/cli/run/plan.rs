@@ -263,7 +263,8 @@ impl Planned {
             longest_wait,
             ..
         } = &self.load;
-        Gate::new(*quotas, Arc::clone(budget), tariff, *longest_wait)
+        let quotas = quotas.within(target.rates);
+        Gate::new(quotas, Arc::clone(budget), tariff, *longest_wait)
     }
 
     /// In which order their conversations are run. An order that was drawn is noted.
