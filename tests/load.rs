@@ -248,6 +248,13 @@ fn a_server_that_says_when_to_come_back_is_left_alone_until_then() {
         });
         let retry = retry.expect("it is tried again");
         assert!(retry.stamps.due_us.0 >= until, "not before the server said");
+        assert_eq!(retry.stamps.wanted(), refusal.stamps.wanted());
+        let waited = retry.stamps.due_us.0 - refusal.stamps.wanted().0;
+        assert!(waited >= second, "a person waits for all tries");
+        if let Some(first) = retry.stamps.ttft_from_due() {
+            assert!(first.0 > waited, "{first} without the {waited} us before");
+            assert!(retry.stamps.lateness().expect("sent").0 < waited);
+        }
         // Nobody else of this target sends meanwhile, but for who was about to.
         let meanwhile = run.requests.iter().filter(|record| {
             let ready = record.stamps.ready_us.map_or(0, |ready| ready.0);

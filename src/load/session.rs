@@ -218,7 +218,7 @@ impl Session {
         inherited: &[Arc<str>],
         mut slot: Option<Slot>,
     ) -> Result<Answered, CellEnd> {
-        let mut attempt = 1;
+        let (mut attempt, first_due) = (1, due);
         loop {
             let pass = self.admitted(pending, slot.take()).await?;
             let limited = pass.limited.map(Micros::from);
@@ -227,6 +227,7 @@ impl Session {
             let mut measured = self.measure(pending, sent, &mut exchange, attempt);
             let stamps = &mut measured.record.stamps;
             (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
+            stamps.first_due_us = Some(first_due).filter(|first| *first != due);
             let asked = self.settled(pass, &exchange, &measured.record);
             let retry = match self.retry_after(&exchange, attempt, asked) {
                 Retry::After(wait) => Some(wait),

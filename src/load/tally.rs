@@ -306,6 +306,23 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_behind_retries_is_waited_for_since_the_first_of_them() {
+        let mut tally = Tally::default();
+        let mut retry = record(Outcome::Ok, 0, 20_000);
+        retry.stamps.due_us = Micros(1_001_000);
+        retry.stamps.first_due_us = Some(Micros(1_000));
+        retry.stamps.ready_us = Some(Micros(1_001_100));
+        retry.stamps.sent_us = Some(Micros(1_001_100));
+        retry.stamps.first_text_us = Some(Micros(1_021_100));
+        tally.record(&retry);
+        near(tally.ttft(0.9), 20_000);
+        near(tally.ttft_due(0.9), 1_020_100);
+        near(tally.late(0.9), 100);
+        let rule = "ttft_due_p90<=100ms".parse().unwrap();
+        assert!(tally.broken(&[rule]).is_some(), "the retries' waits count");
+    }
+
+    #[test]
     fn the_first_rule_that_breaks_is_told_with_what_was_found() {
         let mut tally = Tally::default();
         for _ in 0..3 {

@@ -110,6 +110,7 @@ proptest! {
         record.error = some.then(|| said.clone());
         record.usage.raw = raw;
         record.stamps.done_us = some.then_some(Micros(number));
+        record.stamps.first_due_us = some.then_some(Micros(number / 2));
         record.scenario_ms = number.cast_signed();
         record.output_sha256 = some.then(|| Text::from(said.as_str()).digest());
         record.output_ids = some.then(|| Arc::from([0, 7, u32::MAX]));

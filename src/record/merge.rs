@@ -416,6 +416,7 @@ fn shift(stamps: &mut Stamps, by: Micros) {
     let moved = |at: Micros| Micros(at.0 + by.0);
     let Stamps {
         due_us,
+        first_due_us,
         ready_us,
         // A length of time, which moves with nothing.
         limited_us: _,
@@ -428,6 +429,7 @@ fn shift(stamps: &mut Stamps, by: Micros) {
     } = stamps;
     *due_us = moved(*due_us);
     for stamp in [
+        first_due_us,
         ready_us,
         sent_us,
         headers_us,
