@@ -9,7 +9,7 @@ use crate::cli::target::{Aim, name_output, no_client, variable};
 use crate::cli::targets;
 use crate::conversation::Nonce;
 use crate::load::limits::Budget;
-use crate::load::{Idle, Limits, Runner, RunnerSetup, StartState, Target, Writer};
+use crate::load::{Health, Idle, Limits, Runner, RunnerSetup, StartState, Target, Writer};
 use crate::record::WallTime;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
@@ -172,6 +172,7 @@ impl Place {
             nonce,
             limits: self.limits(planned.limits),
             gate: Arc::new(planned.gate(&self.target, budget)),
+            health: Health::default(),
             think: planned.load.think,
             seed: planned.seed,
             records: writer.sender(),
