@@ -270,6 +270,54 @@ fn a_server_that_says_when_to_come_back_is_left_alone_until_then() {
 }
 
 #[test]
+fn a_server_that_is_away_for_a_moment_costs_what_was_sent_meanwhile_and_no_cell() {
+    let dir = workplace();
+    let options = || Options {
+        speed: Speed::INSTANT,
+        ..Options::default()
+    };
+    let (runtime, server) = served(options());
+    let (url, addr) = (server.url(), server.address());
+    let load = [
+        "--load",
+        "open=20/s,constant",
+        "--repeat",
+        "60",
+        "--retries",
+        "0",
+    ];
+    let running = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&dir, &[&["--target", &*url], &load[..]].concat()));
+        std::thread::sleep(Duration::from_millis(1_500));
+        runtime.block_on(server.shutdown());
+        std::thread::sleep(Duration::from_millis(500));
+        let again = Options { addr, ..options() };
+        let again = runtime.block_on(Server::start(again)).expect("a server");
+        let told = running.join();
+        runtime.block_on(again.shutdown());
+        told
+    });
+    running.expect("a run");
+    assert_eq!(loads(&dir)[0].ended, None, "no cell was given up");
+    let run = contents(&dir);
+    assert_eq!(run.manifest.ending, Some(Ending::Complete));
+    assert_eq!(arrivals(&run).len(), 60, "the schedule waits for nobody");
+    let with = |outcome| {
+        let of = run
+            .requests
+            .iter()
+            .filter(move |record| record.outcome == outcome);
+        of.map(|record| record.stamps.due_us).collect::<Vec<_>>()
+    };
+    let (failed, answered) = (with(Outcome::Connect), with(Outcome::Ok));
+    assert!(!failed.is_empty(), "what was sent meanwhile failed");
+    assert!(
+        answered.iter().max() > failed.iter().max(),
+        "and then it went on"
+    );
+}
+
+#[test]
 fn a_trace_is_replayed_in_its_order() {
     let dir = workplace();
     fs::write(

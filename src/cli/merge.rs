@@ -17,13 +17,17 @@ pub(super) struct Arguments {
     #[arg(long, required = true, value_name = "DIR")]
     out: PathBuf,
 
+    /// Take shards of which a part ended early as they are
+    #[arg(long)]
+    partial: bool,
+
     /// Write records only; `report` makes the rest later
     #[arg(long)]
     no_report: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    merge(&arguments.runs, &arguments.out).map_err(failure)?;
+    merge(&arguments.runs, &arguments.out, arguments.partial).map_err(failure)?;
     if !arguments.no_report {
         let results = outputs::rebuild(&arguments.out, None)?;
         output::data(&outputs::terminal(&results))?;
