@@ -84,6 +84,7 @@ pub(super) fn understand(
     let stamps = Stamps {
         due_us: outgoing.due,
         // Known only to whoever waited for them.
+        first_due_us: None,
         ready_us: None,
         limited_us: None,
         sent_us: received.handover.map(since),

@@ -24,7 +24,7 @@ use super::output;
 use super::settings::Settings;
 use super::tokens;
 use crate::load::limits::Budget;
-use crate::load::{Runner, Target, Writer};
+use crate::load::{Runner, Target, WarmUp, Writer};
 use crate::record::load::write_load;
 use crate::record::{Calibration, Invocation, Manifest, RunWriter, WriteError};
 pub(super) use arguments::Arguments;
@@ -187,6 +187,11 @@ async fn drive(
     if resumed {
         budget.begin_with(state::spent_before(&dir, &targets));
     }
+    // What a primed cache can give is not what was predicted of a cold one.
+    let outlook = match planned.warm_up {
+        WarmUp::Prime => Vec::new(),
+        WarmUp::None | WarmUp::Isolate => outlook,
+    };
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     if resumed {
         progress.go_on(&dir, &todos);
