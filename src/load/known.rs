@@ -35,6 +35,34 @@ pub enum WarmUp {
     Isolate,
 }
 
+/// How many requests go before what is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// Before each conversation.
+    pub conversation: u64,
+    /// Before each cell.
+    pub cell: u64,
+}
+
+impl WarmUp {
+    /// Requests that go before, where a cache gives back what it holds as soon as the
+    /// answer has ended; and at most.
+    pub fn requests(self, isolate: Isolate) -> (Before, Before) {
+        let (usual, most) = match self {
+            Self::None => (0, 0),
+            // One writes, and one sees that it is there.
+            Self::Prime => (2, u64::from(PRIMES)),
+            Self::Isolate => (1, 1),
+        };
+        let apart = self == Self::Prime && isolate == Isolate::Conversation;
+        let before = |requests| Before {
+            conversation: if apart { requests } else { 0 },
+            cell: if apart { 0 } else { requests },
+        };
+        (before(usual), before(most))
+    }
+}
+
 impl fmt::Display for WarmUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -182,6 +182,7 @@ async fn drive(
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
     write_probes(&places, &dir)?;
     let budget = Arc::new(Budget::new(planned.load.max_usd));
+    budget.begin_with(places.iter().map(Place::probing_cost).sum());
     if resumed {
         budget.begin_with(state::spent_before(&dir, &targets));
     }

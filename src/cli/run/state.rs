@@ -33,11 +33,16 @@ pub(super) enum EvictionProbe {
 impl EvictionProbe {
     /// Whether it is asked on this target.
     pub(super) fn asks(self, target: &Target, isolate: Isolate) -> bool {
+        self.may_ask(Some(target.engine), isolate)
+    }
+
+    /// Whether it may be asked of an engine that is not known before it is asked (`None`).
+    pub(super) fn may_ask(self, engine: Option<Engine>, isolate: Isolate) -> bool {
         match self {
             Self::On => true,
             Self::Off => false,
             Self::Auto => {
-                target.engine != Engine::Other
+                engine != Some(Engine::Other)
                     && matches!(isolate, Isolate::Conversation | Isolate::Cell)
             }
         }
