@@ -423,10 +423,14 @@ fn what_an_account_allows_in_a_minute_is_not_exceeded() {
         let text = fs::read_to_string(dir.path().join("run/requests.jsonl"));
         text.map_or(0, |text| text.lines().count())
     };
+    let rest = |millis| {
+        let millis = std::time::Duration::from_millis(millis);
+        runtime.block_on(async { tokio::time::sleep(millis).await });
+    };
     while sent() < 2 && run.try_wait().expect("a process").is_none() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        rest(20);
     }
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    rest(500);
     assert!(run.try_wait().expect("a process").is_none(), "it waits");
     run.kill().expect("killed");
     run.wait().expect("ended");

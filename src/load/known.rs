@@ -439,3 +439,33 @@ pub(super) async fn note(setup: &RunnerSetup, fact: Fact) {
     let line = LedgerLine::new(setup.client.now(), fact);
     let _gone = setup.records.send(ToWriter::Note(line)).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_before_is_before_each_conversation_only_where_each_has_its_own_cache() {
+        let before = |conversation, cell| Before { conversation, cell };
+        let (nothing, once) = (Before::default(), before(0, 1));
+        for (warm_up, isolate, usual, most) in [
+            (WarmUp::None, Isolate::Conversation, nothing, nothing),
+            (WarmUp::Isolate, Isolate::Conversation, once, once),
+            (WarmUp::Isolate, Isolate::Run, once, once),
+            (
+                WarmUp::Prime,
+                Isolate::Conversation,
+                before(2, 0),
+                before(8, 0),
+            ),
+            (WarmUp::Prime, Isolate::Cell, before(0, 2), before(0, 8)),
+            (WarmUp::Prime, Isolate::None, before(0, 2), before(0, 8)),
+        ] {
+            assert_eq!(
+                warm_up.requests(isolate),
+                (usual, most),
+                "{warm_up} {isolate}"
+            );
+        }
+    }
+}

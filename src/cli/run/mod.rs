@@ -22,7 +22,6 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::settings::Settings;
 use super::tokens;
-use crate::load::limits::Budget;
 use crate::load::{Runner, Target, Writer};
 use crate::record::load::write_load;
 use crate::record::{Calibration, Invocation, Manifest, RunWriter, WriteError};
@@ -181,11 +180,8 @@ async fn drive(
     let run = begin.open(&arguments, &planned, manifest, &kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
     write_probes(&places, &dir)?;
-    let budget = Arc::new(Budget::new(planned.load.max_usd));
-    budget.begin_with(places.iter().map(Place::probing_cost).sum());
-    if resumed {
-        budget.begin_with(state::spent_before(&dir, &targets));
-    }
+    let before = resumed.then_some((dir.as_path(), &targets[..]));
+    let budget = state::budget(planned.load.max_usd, &places, before);
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     let told = Told::new(progress.clone());
     let hears = told.clone();

@@ -112,7 +112,7 @@ impl Closed<'_> {
         for &(at, seats) in self.changes {
             let span = ends
                 .next()
-                .map_or(f64::INFINITY, |end| (end - at).as_secs_f64());
+                .map_or(f64::INFINITY, |end| end.saturating_sub(at).as_secs_f64());
             let within = left / (seats.max(1) as f64);
             if within <= span {
                 let end = at.as_secs_f64() + within;
@@ -172,8 +172,7 @@ mod tests {
     #[test]
     fn each_seat_is_used_for_as_long_as_it_is_there() {
         let most = u64::from(MOST_CONVERSATIONS);
-        let ramp: Vec<(Duration, usize)> =
-            (0..=49).map(|at| (s(at * 4), at as usize + 1)).collect();
+        let ramp: Vec<(Duration, usize)> = (0..).map(|at| s(at * 4)).zip(1..=50).collect();
         let cases: &[(&[(Duration, usize)], u64, u64, u64)] = &[
             (&[(s(0), 3)], 10, 15, 10),
             // The last one begins at 10 s and ends at 12.

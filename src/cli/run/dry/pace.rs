@@ -166,7 +166,7 @@ mod tests {
             Duration::from_secs(205),
             "122 take two minutes"
         );
-        course.cell("a", quotas, Duration::from_secs(900), Taken::default());
+        course.cell("a", quotas, Duration::from_mins(15), Taken::default());
         assert_eq!(
             course.end(),
             Duration::from_secs(205),

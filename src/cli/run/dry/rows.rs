@@ -354,10 +354,8 @@ impl Whole {
     /// What providers are paid at most; `None`: nobody knows.
     pub(super) fn paid(&self) -> Option<Money> {
         let rows = self.rows.iter().filter(|row| row.hosted);
-        let rows = rows.map(|row| row.measured.and(row.beside).cost);
-        rows.fold(Some(self.paid_for_probing()), |sum, cost| {
-            Some(sum? + cost?)
-        })
+        let mut rows = rows.map(|row| row.measured.and(row.beside).cost);
+        rows.try_fold(self.paid_for_probing(), |sum, cost| Some(sum + cost?))
     }
 
     /// What of that is paid before the first conversation.

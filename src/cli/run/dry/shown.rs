@@ -78,16 +78,20 @@ fn sent(own: &Whole, planned: &Planned) -> String {
         Tokens(0) => String::new(),
         grown => format!(" (up to {grown} more by replies of the model itself)"),
     };
+    let cells = numbered(own.rows.len() as u64, "cell");
+    let more = match (own.is_open_ended(), measured.requests) {
+        (false, _) => "",
+        (true, 0) => {
+            return format!(
+                "Nothing was sent. {shard}{cells}, as many requests as the target gets through."
+            );
+        }
+        (true, _) => "more than ",
+    };
     format!(
-        "Nothing was sent. {shard}{} cells, {}{} requests, {} prompt tokens{grown}, at most {} \
-         output tokens.",
-        own.rows.len(),
-        if own.is_open_ended() {
-            "more than "
-        } else {
-            ""
-        },
-        grouped(measured.requests),
+        "Nothing was sent. {shard}{cells}, {more}{}, {} prompt tokens{grown}, at most {} output \
+         tokens.",
+        numbered(measured.requests, "request"),
         measured.prompt,
         measured.output,
     )
