@@ -218,10 +218,11 @@ fn a_dry_run_says_what_to_expect_and_sends_nothing() {
      chat      dev            http://127.0.0.1:1/v1  sessions=4              3         6          1,182           ?
 
     Nothing was sent. 2 cells, 12 requests, 2,364 prompt tokens, at most 192 output tokens.
+    Beside that at most 2 requests with 262 prompt tokens, to warm up and to probe: they count nowhere, and cost.
     Achievable: what a cache of the target's model can return to conversations that begin cold, one at a time. Not known (?) where the cache model is not: name it with --cache-model.
     Time: not known: the target's speed is not. Cost: at most 0.00001 USD, where the run ends.
     "#);
-    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @"warning: the run may cost up to 0.00783 USD with nothing read from a cache, and ends before it has cost more than 0.00001");
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @"warning: the run may cost up to 0.008805 USD with nothing read from a cache, and ends before it has cost more than 0.00001");
     assert!(!dir.path().join("reports").exists());
 }
 
@@ -284,8 +285,188 @@ fn a_run_that_needs_more_than_its_plan_allows_is_not_begun() {
         .code(2)
         .stdout("");
     let said = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
-    assert!(said.contains("2 requests, and the limit is 1"), "{said}");
+    assert!(
+        said.contains("3 requests (1 of them to warm up and to probe), and the limit is 1"),
+        "{said}"
+    );
     assert!(!dir.path().join("run").exists());
+}
+
+/// A server in this process, and a targets file that names it `paid` at a dollar a
+/// thousand tokens, with `more` behind that.
+fn paid(
+    dir: &tempfile::TempDir,
+    options: prefixbench::server::Options,
+    more: &str,
+) -> (tokio::runtime::Runtime, prefixbench::server::Handle) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let server = runtime.block_on(prefixbench::server::Server::start(options));
+    let server = server.expect("a server");
+    let targets = format!(
+        "targets:\n  paid: {{url: '{}', dialect: openai-chat, model: embedded, \
+         prices: {{input: 1000, read: 100, output: 1000}}{more}}}\n",
+        server.url()
+    );
+    fs::write(dir.path().join("targets.yaml"), targets).expect("targets");
+    (runtime, server)
+}
+
+/// The dollars behind `before`.
+fn dollars(said: &str, before: &str) -> f64 {
+    let behind = said.split_once(before).expect(before).1;
+    let number = behind.split_whitespace().next().expect("a number");
+    number.parse().expect("a number")
+}
+
+#[test]
+fn what_a_run_may_cost_holds_though_its_cache_never_gives_anything_back() {
+    let dir = workplace(
+        "plan: warm\nscenarios: [chat.yaml]\nconfig: [dev]\ntargets: [paid]\nlimits: {requests: 10}\n",
+    );
+    let options = prefixbench::server::Options {
+        profile: prefixbench::server::find_profile("deepseek").expect("a profile"),
+        visible_after: std::time::Duration::from_secs(100_000),
+        ..prefixbench::server::Options::default()
+    };
+    let (runtime, server) = paid(&dir, options, "");
+    let warm = ["--warm-up", "prime", "--eviction-probe", "on"];
+    let plain = [
+        &["run", "chat.yaml", "--config", "dev", "--target", "paid"],
+        &warm[..],
+    ]
+    .concat();
+    let dry = harness(&dir)
+        .args(&plain)
+        .arg("--dry-run")
+        .assert()
+        .success();
+    let said = String::from_utf8_lossy(&dry.get_output().stdout).into_owned();
+    let most = dollars(&said, "Cost: at most ");
+    assert!(said.contains("2 requests, "), "{said}");
+    // Eight that warm up and one that probes.
+    assert!(
+        said.contains("Beside that at most 9 requests with "),
+        "{said}"
+    );
+
+    let asked = harness(&dir)
+        .args(&plain)
+        .args(["--ask-above", "1"])
+        .assert()
+        .code(2);
+    let asked = String::from_utf8_lossy(&asked.get_output().stderr).into_owned();
+    assert!(
+        (dollars(&asked, "may cost up to ") - most).abs() < 1e-9,
+        "{asked}"
+    );
+    let limited = harness(&dir)
+        .args(["run", "plan.yaml"])
+        .args(warm)
+        .assert()
+        .code(2);
+    let limited = String::from_utf8_lossy(&limited.get_output().stderr).into_owned();
+    assert!(limited.contains("11 requests (9 of them"), "{limited}");
+
+    harness(&dir)
+        .args(&plain)
+        .args(["--yes", "--out", "run", "--no-report", "--quiet"])
+        .assert()
+        .success();
+    let run = Run::read(&dir.path().join("run")).expect("a run");
+    let aside = run.aside().expect("records");
+    assert_eq!(aside.len(), 9);
+    let requests = run.contents().expect("records").requests;
+    let spent: u64 = requests
+        .iter()
+        .chain(&aside)
+        .map(|record| {
+            let usage = &record.usage;
+            let read = usage.read.expect("a count").0;
+            assert_eq!(read, 0, "it is never there");
+            usage.total.expect("a count").0 + usage.output.expect("a count").0
+        })
+        .sum();
+    assert!((spent as f64 / 1e3 - most).abs() < 1e-9, "{spent} {said}");
+    runtime.block_on(server.shutdown());
+}
+
+#[test]
+fn what_an_account_allows_in_a_minute_is_not_exceeded() {
+    let dir = workplace("plan: small\nscenarios: [chat.yaml]\n");
+    let options = prefixbench::server::Options::default();
+    let (runtime, server) = paid(&dir, options, ", limits: {requests_per_minute: 2}");
+    let arguments = [
+        "run",
+        "chat.yaml",
+        "--config",
+        "dev",
+        "--target",
+        "paid",
+        "--repeat",
+        "20",
+    ];
+    let dry = harness(&dir)
+        .args(arguments)
+        .arg("--dry-run")
+        .assert()
+        .success();
+    let said = String::from_utf8_lossy(&dry.get_output().stdout).into_owned();
+    assert!(said.contains("Time: at least 19.0 min"), "{said}");
+    let mut run = std::process::Command::new(assert_cmd::cargo::cargo_bin!("prefixbench"))
+        .current_dir(&dir)
+        .env_clear()
+        .args(arguments)
+        .args(["--yes", "--out", "run", "--no-report", "--quiet"])
+        .spawn()
+        .expect("a process");
+    let sent = || {
+        let text = fs::read_to_string(dir.path().join("run/requests.jsonl"));
+        text.map_or(0, |text| text.lines().count())
+    };
+    let rest = |millis| {
+        let millis = std::time::Duration::from_millis(millis);
+        runtime.block_on(async { tokio::time::sleep(millis).await });
+    };
+    while sent() < 2 && run.try_wait().expect("a process").is_none() {
+        rest(20);
+    }
+    rest(500);
+    assert!(run.try_wait().expect("a process").is_none(), "it waits");
+    run.kill().expect("killed");
+    run.wait().expect("ended");
+    assert_eq!(sent(), 2);
+    runtime.block_on(server.shutdown());
+}
+
+#[test]
+fn a_dry_run_takes_minutes_by_target_and_shows_what_a_shard_does() {
+    let dir = workplace("plan: small\nscenarios: [chat.yaml]\n");
+    let dry = |more: &[&str]| {
+        let dry = harness(&dir)
+            .args(["run", "chat.yaml", "--dry-run"])
+            .args(more)
+            .assert()
+            .success();
+        String::from_utf8_lossy(&dry.get_output().stdout).into_owned()
+    };
+    // Five configurations: 500 requests in all, and five that probe.
+    let said = dry(&["--repeat", "50", "--requests-per-minute", "60"]);
+    assert!(said.contains("Time: about 8.0 min"), "{said}");
+    let total = |said: &str, before: &str| -> u64 {
+        let behind = said.split_once(before).expect(before).1;
+        let number = behind.split_whitespace().next().expect("a number");
+        number.parse().expect("a number")
+    };
+    let shards = (1..=3).map(|index| {
+        let shard = format!("{index}/3");
+        let said = dry(&["--repeat", "50", "--nonce", "12345678", "--shard", &shard]);
+        assert!(
+            said.contains("All 3 shards: at most 515 requests"),
+            "{said}"
+        );
+        total(&said, &format!("Of shard {shard}: 5 cells, "))
+    });
+    assert_eq!(shards.sum::<u64>(), 500);
 }
 
 #[test]

@@ -361,7 +361,7 @@ pub(super) fn checked_url(url: &str) -> Result<String, Failure> {
 }
 
 /// Host and port: what a person calls the target by.
-fn name_of(url: &str) -> &str {
+pub(super) fn name_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split('/').next().unwrap_or(rest)
 }

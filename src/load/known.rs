@@ -35,6 +35,34 @@ pub enum WarmUp {
     Isolate,
 }
 
+/// How many requests go before what is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// Before each conversation.
+    pub conversation: u64,
+    /// Before each cell.
+    pub cell: u64,
+}
+
+impl WarmUp {
+    /// Requests that go before, where a cache gives back what it holds as soon as the
+    /// answer has ended; and at most.
+    pub fn requests(self, isolate: Isolate) -> (Before, Before) {
+        let (usual, most) = match self {
+            Self::None => (0, 0),
+            // One writes, and one sees that it is there.
+            Self::Prime => (2, u64::from(PRIMES)),
+            Self::Isolate => (1, 1),
+        };
+        let apart = self == Self::Prime && isolate == Isolate::Conversation;
+        let before = |requests| Before {
+            conversation: if apart { requests } else { 0 },
+            cell: if apart { 0 } else { requests },
+        };
+        (before(usual), before(most))
+    }
+}
+
 impl fmt::Display for WarmUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -410,4 +438,34 @@ pub(super) fn fact(
 pub(super) async fn note(setup: &RunnerSetup, fact: Fact) {
     let line = LedgerLine::new(setup.client.now(), fact);
     let _gone = setup.records.send(ToWriter::Note(line)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_before_is_before_each_conversation_only_where_each_has_its_own_cache() {
+        let before = |conversation, cell| Before { conversation, cell };
+        let (nothing, once) = (Before::default(), before(0, 1));
+        for (warm_up, isolate, usual, most) in [
+            (WarmUp::None, Isolate::Conversation, nothing, nothing),
+            (WarmUp::Isolate, Isolate::Conversation, once, once),
+            (WarmUp::Isolate, Isolate::Run, once, once),
+            (
+                WarmUp::Prime,
+                Isolate::Conversation,
+                before(2, 0),
+                before(8, 0),
+            ),
+            (WarmUp::Prime, Isolate::Cell, before(0, 2), before(0, 8)),
+            (WarmUp::Prime, Isolate::None, before(0, 2), before(0, 8)),
+        ] {
+            assert_eq!(
+                warm_up.requests(isolate),
+                (usual, most),
+                "{warm_up} {isolate}"
+            );
+        }
+    }
 }

@@ -9,21 +9,42 @@ use super::isolation::Isolate;
 use crate::chat::Digest;
 use crate::record::Shard;
 
+/// What a cell is called, as far as that decides about shards.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// The scenario's name.
+    pub scenario: &'a str,
+    /// The configuration's name.
+    pub configuration: &'a str,
+    /// The target's name.
+    pub target: &'a str,
+    /// The load level, as records call it.
+    pub load: &'a str,
+}
+
+impl Named<'_> {
+    /// Whether `shard` runs the conversation that is `repeat` of this cell.
+    ///
+    /// Where the conversations of a cell share their cache, all of them are in one shard.
+    pub fn runs(&self, shard: Shard, isolate: Isolate, repeat: u32) -> bool {
+        let repeat = match isolate {
+            Isolate::Cell => 0,
+            Isolate::Conversation | Isolate::Run | Isolate::None => repeat,
+        };
+        let identity = [self.scenario, self.configuration, self.target, self.load];
+        of(shard.count, &identity, repeat) == shard.index
+    }
+}
+
 /// Whether `shard` runs the conversation that is `repeat` of `cell`.
-///
-/// Where the conversations of a cell share their cache, all of them are in one shard.
 pub fn runs(shard: Shard, isolate: Isolate, cell: &Cell, repeat: u32) -> bool {
-    let repeat = match isolate {
-        Isolate::Cell => 0,
-        Isolate::Conversation | Isolate::Run | Isolate::None => repeat,
+    let named = Named {
+        scenario: &cell.scenario.name,
+        configuration: &cell.configuration.name,
+        target: &cell.target.name,
+        load: &cell.load,
     };
-    let identity = [
-        &*cell.scenario.name,
-        &cell.configuration.name,
-        &*cell.target.name,
-        &*cell.load,
-    ];
-    of(shard.count, &identity, repeat) == shard.index
+    named.runs(shard, isolate, repeat)
 }
 
 /// The shard, from 1 to `count`, of what these names and this number identify.

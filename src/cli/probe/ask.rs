@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Output tokens asked for: the answer does not matter.
-const MAX_TOKENS: u32 = 8;
+pub(super) const MAX_TOKENS: u32 = 8;
 
 /// Tries of a request, and the longest wait between two.
 const TRIES: u32 = 4;
@@ -200,6 +200,11 @@ impl Seen {
     pub(super) fn include(&mut self) {
         let parts = self.read.unwrap_or(0) + self.written.unwrap_or(0);
         self.total = self.said.map(|said| said + parts);
+    }
+
+    /// Words of the chat that was sent.
+    pub(super) fn words(&self) -> u64 {
+        self.chat.map_or(0, |chat| (chat.system + chat.user) as u64)
     }
 
     /// Whether it was answered whole.

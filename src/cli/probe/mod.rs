@@ -22,6 +22,7 @@ use crate::conversation::Nonce;
 use crate::load::Target;
 use crate::record::{PublicUrl, WallTime};
 use crate::transport::{Client, Settings};
+use crate::units::Tokens;
 use ask::{Prober, Seen};
 use infer::Findings;
 use play::Play;
@@ -189,6 +190,24 @@ impl Probed {
             observed,
             requests,
         })
+    }
+
+    /// Tokens of prompt and answer of every request that a probe with a first prompt of
+    /// about so many tokens may send, at most, but for those that are sent again.
+    pub(in crate::cli) fn most(tokens: usize) -> Vec<(Tokens, Tokens)> {
+        let output = Tokens(u64::from(ask::MAX_TOKENS));
+        // Behind a nonce and within a template.
+        let whole = |words: usize| Tokens(words as u64 + 64);
+        let words = steps::most(tokens).into_iter();
+        words.map(|words| (whole(words), output)).collect()
+    }
+
+    /// Tokens of prompt and answer of every request that was answered; where the server
+    /// did not count them, about so many.
+    pub(in crate::cli) fn sent(&self) -> impl Iterator<Item = (Tokens, Tokens)> {
+        let output = Tokens(u64::from(ask::MAX_TOKENS));
+        let answered = self.requests.iter().filter(|seen| seen.ok());
+        answered.map(move |seen| (Tokens(seen.total.unwrap_or_else(|| seen.words())), output))
     }
 
     /// Stores it.

@@ -33,6 +33,29 @@ pub(super) struct Observed {
     pub(super) shorts: Vec<Pair>,
 }
 
+/// Words of the longest prompts that are asked for with a first one of `tokens`, one for
+/// each request: no probe sends more, or longer ones.
+pub(super) fn most(tokens: usize) -> Vec<usize> {
+    let doubled = (0..).map(|times| tokens << times);
+    let grown: Vec<usize> = doubled
+        .take_while(|words| *words <= tokens * LONGEST)
+        .collect();
+    let words = grown.last().copied().unwrap_or(tokens);
+    let lengths: Vec<usize> = (LENGTHS.into_iter().enumerate())
+        .map(|(index, percent)| words * percent / 100 + index)
+        .collect();
+    let longest = lengths.iter().copied().max().unwrap_or(words);
+    // In one piece, and again after a while.
+    let mut all = vec![tokens; 4];
+    for words in grown.into_iter().chain(lengths) {
+        all.extend([words; 2]);
+    }
+    // With another turn, which may hold reasoning, and with other ends.
+    all.extend([longest + 150; 5]);
+    all.extend((0..SHORTS).flat_map(|_| [words; 2]));
+    all
+}
+
 /// Sends a prompt and its repeat.
 async fn pair(prober: &mut Prober<'_>, what: &str, chat: Chat) -> Pair {
     let first = prober.stream(what, chat).await;
@@ -221,5 +244,19 @@ async fn shorts(prober: &mut Prober<'_>, words: usize, seen: &mut Observed) {
         }
         seen.shorts.push(found);
         aim = low.midpoint(high);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_has_a_bound_on_its_requests_and_on_their_length() {
+        let all = most(2_000);
+        // 4 pairs that grow and 7 of other lengths, 2 in one piece and 2 after a while,
+        // 5 ends, 8 pairs of short ones.
+        assert_eq!(all.len(), 8 + 14 + 4 + 5 + 16);
+        assert_eq!(all.iter().max(), Some(&(16_000 * 214 / 100 + 3 + 150)));
     }
 }

@@ -23,7 +23,6 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::settings::Settings;
 use super::tokens;
-use crate::load::limits::Budget;
 use crate::load::{Runner, Target, WarmUp, Writer};
 use crate::record::load::write_load;
 use crate::record::{Calibration, Invocation, Manifest, RunWriter, WriteError};
@@ -183,10 +182,8 @@ async fn drive(
     let run = begin.open(&arguments, &planned, manifest, &earlier.kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
     write_probes(&places, &dir)?;
-    let budget = Arc::new(Budget::new(planned.load.max_usd));
-    if resumed {
-        budget.begin_with(state::spent_before(&dir, &targets));
-    }
+    let before = resumed.then_some((dir.as_path(), &targets[..]));
+    let budget = state::budget(planned.load.max_usd, &places, before);
     // What a primed cache can give is not what was predicted of a cold one.
     let outlook = match planned.warm_up {
         WarmUp::Prime => Vec::new(),

@@ -1,6 +1,7 @@
 //! A target of a run: who asks it, and who answers where that is the embedded server.
 
 use super::Arguments;
+use super::dry::dearest;
 use super::plan::{EMBEDDED, Planned};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::prices;
@@ -15,6 +16,7 @@ use crate::load::{
 use crate::record::WallTime;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
+use crate::units::Money;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -32,7 +34,7 @@ pub(super) struct Place {
 const PROBE_UNITS: u64 = 100_000;
 
 /// Tokens of the first prompt of a target's probe.
-const PROBE_TOKENS: usize = 2_000;
+pub(super) const PROBE_TOKENS: usize = 2_000;
 
 impl Place {
     /// All targets of the run, in the order given.
@@ -137,6 +139,17 @@ impl Place {
             server: Some(Arc::new(server)),
             probed: None,
         })
+    }
+
+    /// What probing it has cost, with nothing read from a cache.
+    pub(super) fn probing_cost(&self) -> Money {
+        let (Some(probed), Some(price)) = (&self.probed, &self.target.price) else {
+            return Money(0);
+        };
+        let kept = self.target.lifetime.map(|span| span.as_millis());
+        let kept_ms = kept.and_then(|millis| u64::try_from(millis).ok());
+        let cost = |(prompt, output)| dearest(price, kept_ms, prompt, output);
+        probed.sent().filter_map(cost).sum()
     }
 
     /// Only what is waited for can be cut short.

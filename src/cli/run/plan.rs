@@ -57,6 +57,10 @@ pub(super) struct Planned {
     pub(super) shard: Option<Shard>,
     pub(super) warm_up: WarmUp,
     pub(super) eviction_probe: EvictionProbe,
+    /// Whether targets are probed first.
+    pub(super) probes: bool,
+    /// Whether tokens are counted with a tokenizer that was given.
+    pub(super) counts_with_own: bool,
 }
 
 impl Planned {
@@ -114,6 +118,8 @@ impl Planned {
                 given.eviction_probe,
                 EvictionProbe::default(),
             )?,
+            probes: given.probe,
+            counts_with_own: given.aim.tokenizer.is_some(),
             plan,
             scenarios,
             names,

@@ -9,6 +9,7 @@ use crate::chat::Digest;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
 use crate::conversation::Nonce;
+use crate::load::limits::Budget;
 use crate::load::{self, Cell, Engine, Isolate, Order, StartState, Target};
 use crate::record::{RequestRecord, Run};
 use crate::units::Money;
@@ -33,11 +34,16 @@ pub(super) enum EvictionProbe {
 impl EvictionProbe {
     /// Whether it is asked on this target.
     pub(super) fn asks(self, target: &Target, isolate: Isolate) -> bool {
+        self.may_ask(Some(target.engine), isolate)
+    }
+
+    /// Whether it may be asked of an engine that is not known before it is asked (`None`).
+    pub(super) fn may_ask(self, engine: Option<Engine>, isolate: Isolate) -> bool {
         match self {
             Self::On => true,
             Self::Off => false,
             Self::Auto => {
-                target.engine != Engine::Other
+                engine != Some(Engine::Other)
                     && matches!(isolate, Isolate::Conversation | Isolate::Cell)
             }
         }
@@ -85,9 +91,24 @@ pub(super) fn given_nonce(
     }
 }
 
+/// What the run may spend, of which probing its targets has taken a part, and what went
+/// `before`, in a folder and at these targets, the rest.
+pub(super) fn budget(
+    limit: Option<Money>,
+    places: &[Place],
+    before: Option<(&Path, &[Arc<Target>])>,
+) -> Arc<Budget> {
+    let budget = Budget::new(limit);
+    budget.begin_with(places.iter().map(Place::probing_cost).sum());
+    if let Some((dir, targets)) = before {
+        budget.begin_with(spent_before(dir, targets));
+    }
+    Arc::new(budget)
+}
+
 /// What the requests in `dir` have cost so far, as far as their counts say. What does not
 /// read was told of when the run was opened.
-pub(super) fn spent_before(dir: &Path, targets: &[Arc<Target>]) -> Money {
+fn spent_before(dir: &Path, targets: &[Arc<Target>]) -> Money {
     let Ok(run) = Run::read(dir) else {
         return Money(0);
     };

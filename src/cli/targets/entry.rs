@@ -297,6 +297,11 @@ impl Entry {
         self.prices.as_ref()
     }
 
+    /// What records call it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The URL.
     pub(crate) fn url(&self) -> &str {
         &self.url

@@ -256,15 +256,14 @@ async fn tokens_that_the_server_allows_are_taken_once_however_often_is_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_queue_in_which_nobody_is_held_back_is_no_limit() {
-    let gate = Arc::new(gate(Quotas::default()));
+    let gate = gate(Quotas::default());
     let turn = gate.queue.lock().await;
-    let behind = tokio::spawn({
-        let gate = Arc::clone(&gate);
-        async move { gate.admit(ASK, None).await.unwrap().limited }
-    });
-    tokio::time::sleep(Duration::from_millis(3)).await;
-    drop(turn);
-    assert_eq!(behind.await.unwrap(), None);
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        drop(turn);
+    };
+    let (behind, ()) = tokio::join!(gate.admit(ASK, None), later);
+    assert_eq!(behind.unwrap().limited, None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! The question before a run that costs money.
 
-use super::Row;
+use super::of_all;
+use super::rows::Whole;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::run::Arguments;
 use crate::cli::run::levels::Usd;
@@ -18,13 +19,14 @@ const USUAL: Money = Money(1_000_000_000_000);
 ///
 /// Wrong input where nobody can be asked or the answer is no: the run does not begin.
 pub(super) async fn ask(
-    rows: &[Row],
+    all: &Whole,
     given: &Arguments,
     planned: &Planned,
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
     let free = given.ask_above.map_or(USUAL, |Usd(money)| money);
-    let most = most(rows, planned.load.max_usd);
+    let limit = planned.load.max_usd.map(|limit| of_all(limit, planned));
+    let most = most(all, limit);
     if most.is_some_and(|most| most <= free) {
         return Ok(());
     }
@@ -58,12 +60,8 @@ pub(super) async fn ask(
 }
 
 /// The most that the run can cost; `None`: nothing bounds it.
-fn most(rows: &[Row], limit: Option<Money>) -> Option<Money> {
-    let mut hosted = rows.iter().filter(|row| row.hosted);
-    let sum = hosted.try_fold(Money(0), |sum, row| {
-        row.estimate.cost.map(|cost| sum + cost)
-    });
-    match (sum, limit) {
+fn most(all: &Whole, limit: Option<Money>) -> Option<Money> {
+    match (all.paid(), limit) {
         (Some(sum), Some(limit)) => Some(sum.min(limit)),
         (sum, limit) => sum.or(limit),
     }
@@ -80,9 +78,18 @@ fn answer(amount: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Estimate;
+    use super::super::one::Amounts;
+    use super::super::rows::{Row, Span};
     use super::*;
     use std::sync::Arc;
+    use std::time::Duration;
+
+    fn amounts(cost: Option<i128>) -> Amounts {
+        Amounts {
+            cost: cost.map(Money),
+            ..Amounts::NONE
+        }
+    }
 
     fn row(cost: Option<i128>, hosted: bool) -> Row {
         Row {
@@ -91,27 +98,35 @@ mod tests {
             target: String::new(),
             load: Arc::from("sessions=1"),
             conversations: Some(1),
-            estimate: Estimate {
-                cost: cost.map(Money),
-                ..Estimate::default()
-            },
+            measured: amounts(cost),
+            beside: amounts(Some(1)),
+            achievable: None,
             hosted,
+            priced: true,
+            span: Span::default(),
         }
     }
 
     #[test]
     fn the_most_is_the_sum_of_what_is_paid_for_and_never_above_the_limit() {
-        let cases: &[(&[Row], Option<i128>, Option<i128>)] = &[
-            (&[], None, Some(0)),
-            (&[row(Some(5), true), row(Some(7), true)], None, Some(12)),
-            (&[row(Some(5), true), row(None, false)], None, Some(5)),
-            (&[row(Some(5), true)], Some(3), Some(3)),
-            (&[row(Some(5), true)], Some(9), Some(5)),
-            (&[row(None, true)], Some(9), Some(9)),
-            (&[row(None, true)], None, None),
+        let cases: Vec<(Vec<Row>, Option<i128>, Option<i128>)> = vec![
+            (vec![], None, Some(3)),
+            (vec![row(Some(5), true), row(Some(7), true)], None, Some(17)),
+            (vec![row(Some(5), true), row(None, false)], None, Some(9)),
+            (vec![row(Some(5), true)], Some(3), Some(3)),
+            (vec![row(Some(5), true)], Some(9), Some(9)),
+            (vec![row(Some(5), true)], Some(10), Some(9)),
+            (vec![row(None, true)], Some(9), Some(9)),
+            (vec![row(None, true)], None, None),
         ];
         for (rows, limit, expected) in cases {
-            assert_eq!(most(rows, limit.map(Money)), expected.map(Money));
+            let all = Whole {
+                rows,
+                probing: vec![(true, amounts(Some(3))), (false, amounts(None))],
+                at_least: Duration::ZERO,
+                about: None,
+            };
+            assert_eq!(most(&all, limit.map(Money)), expected.map(Money));
         }
     }
 }

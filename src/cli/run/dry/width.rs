@@ -6,7 +6,7 @@
 //! tells `s`; without one it is at most half of the achievable share, which is what it
 //! is when every conversation gets either all of it or nothing.
 
-use super::Row;
+use super::rows::Row;
 use crate::analysis::Samples;
 use crate::cli::exit::Failure;
 use crate::cli::run::Arguments;
@@ -47,10 +47,7 @@ pub(super) fn repeats(given: &Arguments, rows: &[Row]) -> Result<Option<Vec<Stri
             Arc::clone(&row.scenario),
             Arc::from(row.configuration.as_str()),
         );
-        match (
-            spreads.get(&key),
-            row.estimate.achievable.and_then(Share::fraction),
-        ) {
+        match (spreads.get(&key), row.achievable.and_then(Share::fraction)) {
             (Some(spread), _) => needed(*spread, width).to_string(),
             (None, Some(achievable)) => {
                 format!("at most {}", needed(achievable / 2.0, width))
