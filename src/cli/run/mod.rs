@@ -171,8 +171,7 @@ async fn drive(
     let mut rounds = planned.rounds(&cells, &mut settings);
     let earlier = again.map(|again| again.earlier(&cells, planned.isolate));
     let earlier = earlier.unwrap_or_default();
-    let shard = planned.shard.map(|shard| (shard, planned.isolate));
-    let todos = shard::narrow(&mut rounds, &cells, shard, &earlier);
+    let todos = shard::narrow(&mut rounds, &cells, &planned, &earlier);
     let mut manifest = planned.manifest(&arguments, settings, &targets);
     if arguments.calibrate && again.is_none() {
         manifest.calibration = Some(calibrated(&arguments, &planned, &stop).await?);
@@ -184,11 +183,9 @@ async fn drive(
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
     write_probes(&places, &dir)?;
     let budget = Arc::new(Budget::new(planned.load.max_usd));
-    if resumed {
-        budget.begin_with(state::spent_before(&dir, &targets));
-    }
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     if resumed {
+        budget.begin_with(state::spent_before(&dir, &targets));
         progress.go_on(&dir, &todos);
     }
     let told = Told::new(progress.clone());
