@@ -249,6 +249,13 @@ fn a_server_that_says_when_to_come_back_is_left_alone_until_then() {
         });
         let retry = retry.expect("it is tried again");
         assert!(retry.stamps.due_us.0 >= until, "not before the server said");
+        assert_eq!(retry.stamps.wanted(), refusal.stamps.wanted());
+        let waited = retry.stamps.due_us.0 - refusal.stamps.wanted().0;
+        assert!(waited >= second, "a person waits for all tries");
+        if let Some(first) = retry.stamps.ttft_from_due() {
+            assert!(first.0 > waited, "{first} without the {waited} us before");
+            assert!(retry.stamps.lateness().expect("sent").0 < waited);
+        }
         // Nobody else of this target sends meanwhile, but for who was about to.
         let meanwhile = run.requests.iter().filter(|record| {
             let ready = record.stamps.ready_us.map_or(0, |ready| ready.0);
@@ -260,6 +267,54 @@ fn a_server_that_says_when_to_come_back_is_left_alone_until_then() {
         run.requests
             .iter()
             .any(|record| record.outcome == Outcome::Ok)
+    );
+}
+
+#[test]
+fn a_server_that_is_away_for_a_moment_costs_what_was_sent_meanwhile_and_no_cell() {
+    let dir = workplace();
+    let options = || Options {
+        speed: Speed::INSTANT,
+        ..Options::default()
+    };
+    let (runtime, server) = served(options());
+    let (url, addr) = (server.url(), server.address());
+    let load = [
+        "--load",
+        "open=20/s,constant",
+        "--repeat",
+        "60",
+        "--retries",
+        "0",
+    ];
+    let running = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&dir, &[&["--target", &*url], &load[..]].concat()));
+        std::thread::sleep(Duration::from_millis(1_500));
+        runtime.block_on(server.shutdown());
+        std::thread::sleep(Duration::from_millis(500));
+        let again = Options { addr, ..options() };
+        let again = runtime.block_on(Server::start(again)).expect("a server");
+        let told = running.join();
+        runtime.block_on(again.shutdown());
+        told
+    });
+    running.expect("a run");
+    assert_eq!(loads(&dir)[0].ended, None, "no cell was given up");
+    let run = contents(&dir);
+    assert_eq!(run.manifest.ending, Some(Ending::Complete));
+    assert_eq!(arrivals(&run).len(), 60, "the schedule waits for nobody");
+    let with = |outcome| {
+        let of = run
+            .requests
+            .iter()
+            .filter(move |record| record.outcome == outcome);
+        of.map(|record| record.stamps.due_us).collect::<Vec<_>>()
+    };
+    let (failed, answered) = (with(Outcome::Connect), with(Outcome::Ok));
+    assert!(!failed.is_empty(), "what was sent meanwhile failed");
+    assert!(
+        answered.iter().max() > failed.iter().max(),
+        "and then it went on"
     );
 }
 

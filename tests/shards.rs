@@ -411,9 +411,28 @@ fn the_job_runs_as_many_shards_as_it_has_completions() {
         list.iter().map(|entry| entry["name"].to_string()).collect()
     };
     assert_eq!(names(mounts), names(volumes));
-    let merge = yaml("merge.yaml");
+    let merge = yaml("merge/merge.yaml");
     let container = &merge["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["args"][0], "merge");
+}
+
+#[test]
+fn one_entry_names_the_image_of_both_jobs() {
+    let image = yaml("image/kustomization.yaml");
+    assert_eq!(image["kind"], "Component");
+    for (kustomization, component, job) in [
+        ("kustomization.yaml", "image", "job.yaml"),
+        ("merge/kustomization.yaml", "../image", "merge/merge.yaml"),
+    ] {
+        let all = yaml(kustomization);
+        assert_eq!(all["components"][0], component, "{kustomization}");
+        assert_eq!(all["namespace"], "prefixbench", "{kustomization}");
+        let resources = all["resources"].as_array().expect("resources");
+        let name = Path::new(job).file_name().and_then(|name| name.to_str());
+        assert!(resources.iter().any(|one| one.as_str() == name), "{job}");
+        let container = &yaml(job)["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["image"], image["images"][0]["name"], "{job}");
+    }
 }
 
 #[test]

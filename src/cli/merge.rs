@@ -21,13 +21,17 @@ pub(super) struct Arguments {
     #[arg(long, required = true, value_name = "DIR")]
     out: PathBuf,
 
+    /// Take shards of which a part ended early as they are
+    #[arg(long)]
+    partial: bool,
+
     /// Write records only; `report` makes the rest later
     #[arg(long)]
     no_report: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    merge(&arguments.runs, &arguments.out).map_err(failure)?;
+    merge(&arguments.runs, &arguments.out, arguments.partial).map_err(failure)?;
     let loads = loads(&arguments.runs, &arguments.out)?;
     write_load(&arguments.out, &loads).map_err(|error| failure(error.into()))?;
     if !arguments.no_report {

@@ -2,6 +2,7 @@
 
 use super::arrivals::Opening;
 use super::crew::Crew;
+use super::health::Health;
 use super::isolation::{Isolate, Units};
 use super::known::{self, Known, StartState, begun};
 use super::limits::Gate;
@@ -101,7 +102,8 @@ pub struct Limits {
 pub enum CellEnd {
     /// The run was told to stop.
     Stopped,
-    /// The target refuses everything alike: wrong key, path or model, or no connection.
+    /// The target refuses everything alike: wrong key, path or model, or no connection
+    /// where it has never answered.
     Refused {
         /// Kind of refusal.
         outcome: Outcome,
@@ -110,7 +112,7 @@ pub enum CellEnd {
         /// What the target said.
         message: String,
     },
-    /// Turn after turn of a conversation failed.
+    /// Turn after turn of a conversation failed, or nothing was answered for long.
     Failing {
         /// Kind of the last failure.
         outcome: Outcome,
@@ -169,6 +171,8 @@ pub struct RunnerSetup {
     pub limits: Limits,
     /// What holds requests to this target back.
     pub gate: Arc<Gate>,
+    /// Whether this target answers.
+    pub health: Health,
     /// How long a person thinks between turns.
     pub think: Option<Think>,
     /// Seed of everything drawn.

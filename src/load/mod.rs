@@ -13,6 +13,7 @@
 mod arrivals;
 mod cell;
 mod crew;
+mod health;
 mod isolation;
 mod key;
 mod known;
@@ -30,6 +31,7 @@ mod writer;
 
 pub use arrivals::{Beginning, MOST_CONVERSATIONS, Opening, beginning};
 pub use cell::{Cell, CellEnd, Idle, Limits, Runner, RunnerSetup};
+pub use health::Health;
 pub use isolation::{Isolate, Isolation, MOST_UNITS, Units};
 pub use key::{Key, KeyError, Secret};
 pub use known::{StartState, WarmUp};

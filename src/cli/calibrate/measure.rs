@@ -8,8 +8,8 @@ use crate::context::Configuration;
 use crate::conversation::{Nonce, Shipped};
 use crate::load::limits::{Budget, Gate, Quotas, Tariff};
 use crate::load::{
-    Cell, Isolate, Limits, Measured, Opening, Runner, RunnerSetup, StartState, Target, Todo, Units,
-    Writer,
+    Cell, Health, Isolate, Limits, Measured, Opening, Runner, RunnerSetup, StartState, Target,
+    Todo, Units, Writer,
 };
 use crate::provider;
 use crate::record::{CalibrationLevel, Ceiling, Ending, Manifest, Outcome, RunWriter};
@@ -206,6 +206,7 @@ async fn drive(
             Tariff::free(),
             Duration::ZERO,
         )),
+        health: Health::default(),
         think: None,
         seed: 1,
         records: writer.sender(),

@@ -183,6 +183,7 @@ async fn drive(
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
     write_probes(&places, &dir)?;
     let budget = Arc::new(Budget::new(planned.load.max_usd));
+    let outlook = planned.outlook(outlook);
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     if resumed {
         budget.begin_with(state::spent_before(&dir, &targets));

@@ -9,7 +9,9 @@ use crate::cli::target::{Aim, name_output, no_client, variable};
 use crate::cli::targets;
 use crate::conversation::Nonce;
 use crate::load::limits::Budget;
-use crate::load::{Idle, Limits, MOST_UNITS, Runner, RunnerSetup, StartState, Target, Writer};
+use crate::load::{
+    Health, Idle, Limits, MOST_UNITS, Runner, RunnerSetup, StartState, Target, Writer,
+};
 use crate::record::WallTime;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
@@ -175,6 +177,7 @@ impl Place {
             nonce,
             limits: self.limits(planned.limits),
             gate: Arc::new(planned.gate(&self.target, budget)),
+            health: Health::default(),
             think: planned.load.think,
             seed: planned.seed,
             records: writer.sender(),

@@ -27,6 +27,7 @@ use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
 use crate::server::{PROFILES, Profile};
+use crate::units::Share;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
@@ -143,6 +144,15 @@ impl Planned {
                     scenario.name
                 ));
             }
+        }
+    }
+
+    /// Achievable shares as they may be shown beside what is measured: what a primed cache
+    /// can give is not what was predicted of a cold one.
+    pub(super) fn outlook(&self, cold: Vec<Option<Share>>) -> Vec<Option<Share>> {
+        match self.warm_up {
+            WarmUp::Prime => Vec::new(),
+            WarmUp::None | WarmUp::Isolate => cold,
         }
     }
 
@@ -290,7 +300,8 @@ impl Planned {
             longest_wait,
             ..
         } = &self.load;
-        Gate::new(*quotas, Arc::clone(budget), tariff, *longest_wait)
+        let quotas = quotas.within(target.rates);
+        Gate::new(quotas, Arc::clone(budget), tariff, *longest_wait)
     }
 
     /// In which order their conversations are run. An order that was drawn is noted.

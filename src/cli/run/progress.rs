@@ -388,11 +388,7 @@ impl Seen {
         let tally = &self.tally;
         let mut parts = Vec::new();
         if let Some(lost) = &tally.lost {
-            parts.push(format!(
-                "{} failed ({})",
-                lost.requests,
-                lost.outcome.as_str()
-            ));
+            parts.push(format!("{} failed ({})", lost.requests, lost.shown()));
         }
         if tally.shed > 0 {
             parts.push(format!("{} shed", tally.shed));
