@@ -159,9 +159,7 @@ async fn drive(
         )))
         .await;
     let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
-    if places.iter().any(|place| place.server.is_none()) {
-        planned.tell_idling();
-    }
+    planned.tell_idling(&places);
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     if let Some(again) = again {
         again.same_targets(&targets)?;

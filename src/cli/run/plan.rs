@@ -4,7 +4,7 @@ use super::dry::dearest;
 use super::levels::Load;
 use super::numbering::Numbering;
 use super::state::{self, EvictionProbe};
-use super::{Arguments, shard};
+use super::{Arguments, Place, shard};
 use crate::analysis::cost::{Moment, buckets};
 use crate::cache::Model;
 use crate::cli::exit::Failure;
@@ -130,8 +130,9 @@ impl Planned {
     }
 
     /// Tells of scenarios that really rest: only the embedded server's clock can jump.
-    pub(super) fn tell_idling(&self) {
-        if self.limits.longest_idle.is_some() {
+    pub(super) fn tell_idling(&self, places: &[Place]) {
+        let real = places.iter().any(|place| place.server.is_none());
+        if !real || self.limits.longest_idle.is_some() {
             return;
         }
         for scenario in &self.scenarios {
