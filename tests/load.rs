@@ -408,7 +408,9 @@ fn a_sweep_that_had_ended_is_not_gone_on_with() {
     let text = fs::read_to_string(&manifest).expect("manifest");
     let mut killed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let fields = killed.as_object_mut().expect("a map");
-    (fields.remove("ending"), fields.remove("ended"));
+    for end in ["ending", "ended"] {
+        assert!(fields.remove(end).is_some(), "{end}");
+    }
     fs::write(&manifest, killed.to_string()).expect("manifest");
     harness(&dir)
         .args(["run", "--resume", "run", "--no-report"])

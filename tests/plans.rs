@@ -162,6 +162,41 @@ fn a_flag_goes_before_the_environment_and_that_before_the_plan() {
 }
 
 #[test]
+fn a_plan_says_what_caches_are_to_be_and_how_they_are_kept_apart() {
+    let dir = workplace(
+        "plan: states\nscenarios: [chat.yaml]\nconfig: [dev]\nrepeat: 2\n\
+         isolate_by: nonce\nwarm_up: isolate\neviction_probe: on\n",
+    );
+    let run = |out: &str, variable: Option<&str>| {
+        let mut run = harness(&dir);
+        if let Some(by) = variable {
+            run.env("PREFIXBENCH_ISOLATE_BY", by);
+        }
+        run.args(["run", "plan.yaml", "--out", out, "--no-report"]);
+        run.assert().success();
+        contents(&dir.path().join(out))
+    };
+    let planned = run("planned", None);
+    assert!(planned.requests.iter().all(|record| record.salt.is_none()));
+    let mut nonces: Vec<_> = planned.requests.iter().map(|r| r.nonce.clone()).collect();
+    nonces.dedup();
+    assert_eq!(nonces.len(), 2, "one a conversation: {nonces:?}");
+    let aside: Vec<&str> = planned
+        .aside
+        .iter()
+        .flat_map(|r| r.flags.iter().map(|f| &**f))
+        .collect();
+    assert_eq!(aside, ["warm_up", "probe"]);
+    let by = &planned.manifest.settings["isolate-by"];
+    assert_eq!(
+        (&by.value, by.origin),
+        (&json!("nonce"), SettingOrigin::Plan)
+    );
+    let salted = run("salted", Some("salt"));
+    assert!(salted.requests.iter().all(|record| record.salt.is_some()));
+}
+
+#[test]
 fn a_shuffled_run_interleaves_cells_and_is_repeated_by_its_seed() {
     let plan = "plan: mixed\nscenarios: [chat.yaml]\nconfig: [dev, inline]\nrepeat: 6\n\
                 order: shuffled\n";

@@ -43,15 +43,12 @@ fn a_weight_multiplies_a_number_and_a_time_and_is_refused_where_neither_is_said(
         assert!(load.weighs("chat", 1).is_ok(), "{flags:?}");
         let weighs = load.weighs("chat", 3);
         let begin = load.beginning(&load.levels[0], 3, 1);
-        match expected {
-            Some(expected) => {
-                assert!(weighs.is_ok(), "{flags:?}");
-                assert_eq!((begin.conversations, begin.until), expected, "{flags:?}");
-            }
-            None => {
-                let said = weighs.err().unwrap().report.to_string();
-                assert!(said.contains("ends by itself"), "{said}");
-            }
+        if let Some(expected) = expected {
+            assert!(weighs.is_ok(), "{flags:?}");
+            assert_eq!((begin.conversations, begin.until), expected, "{flags:?}");
+        } else {
+            let said = weighs.err().unwrap().report.to_string();
+            assert!(said.contains("ends by itself"), "{said}");
         }
     }
 }

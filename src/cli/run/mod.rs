@@ -23,7 +23,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::settings::Settings;
 use super::tokens;
-use crate::load::{Runner, Target, WarmUp, Writer};
+use crate::load::{Runner, Target, Writer};
 use crate::record::load::write_load;
 use crate::record::{Calibration, Invocation, Manifest, RunWriter, WriteError};
 pub(super) use arguments::Arguments;
@@ -158,9 +158,7 @@ async fn drive(
         )))
         .await;
     let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
-    if places.iter().any(|place| place.server.is_none()) {
-        planned.tell_idling();
-    }
+    planned.tell_idling(&places);
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     if let Some(again) = again {
         again.same_targets(&targets)?;
@@ -170,8 +168,7 @@ async fn drive(
     let mut rounds = planned.rounds(&cells, &mut settings);
     let earlier = again.map(|again| again.earlier(&cells, planned.isolate));
     let earlier = earlier.unwrap_or_default();
-    let shard = planned.shard.map(|shard| (shard, planned.isolate));
-    let todos = shard::narrow(&mut rounds, &cells, shard, &earlier);
+    let todos = shard::narrow(&mut rounds, &cells, &planned, &earlier);
     let mut manifest = planned.manifest(&arguments, settings, &targets);
     if arguments.calibrate && again.is_none() {
         manifest.calibration = Some(calibrated(&arguments, &planned, &stop).await?);
@@ -184,13 +181,10 @@ async fn drive(
     write_probes(&places, &dir)?;
     let before = resumed.then_some((dir.as_path(), &targets[..]));
     let budget = state::budget(planned.load.max_usd, &places, before);
-    // What a primed cache can give is not what was predicted of a cold one.
-    let outlook = match planned.warm_up {
-        WarmUp::Prime => Vec::new(),
-        WarmUp::None | WarmUp::Isolate => outlook,
-    };
+    let outlook = planned.outlook(outlook);
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     if resumed {
+        budget.begin_with(state::spent_before(&dir, &targets));
         progress.go_on(&dir, &todos);
     }
     let told = Told::new(progress.clone());

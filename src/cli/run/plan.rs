@@ -4,7 +4,7 @@ use super::dry::dearest;
 use super::levels::Load;
 use super::numbering::Numbering;
 use super::state::{self, EvictionProbe};
-use super::{Arguments, shard};
+use super::{Arguments, Place, shard};
 use crate::analysis::cost::{Moment, buckets};
 use crate::cache::Model;
 use crate::cli::exit::Failure;
@@ -27,6 +27,7 @@ use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
 use crate::server::{PROFILES, Profile};
+use crate::units::Share;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
@@ -135,8 +136,9 @@ impl Planned {
     }
 
     /// Tells of scenarios that really rest: only the embedded server's clock can jump.
-    pub(super) fn tell_idling(&self) {
-        if self.limits.longest_idle.is_some() {
+    pub(super) fn tell_idling(&self, places: &[Place]) {
+        let real = places.iter().any(|place| place.server.is_none());
+        if !real || self.limits.longest_idle.is_some() {
             return;
         }
         for scenario in &self.scenarios {
@@ -149,6 +151,15 @@ impl Planned {
                     scenario.name
                 ));
             }
+        }
+    }
+
+    /// Achievable shares as they may be shown beside what is measured: what a primed cache
+    /// can give is not what was predicted of a cold one.
+    pub(super) fn outlook(&self, cold: Vec<Option<Share>>) -> Vec<Option<Share>> {
+        match self.warm_up {
+            WarmUp::Prime => Vec::new(),
+            WarmUp::None | WarmUp::Isolate => cold,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which part of the run this process does.
 
 use super::Arguments;
+use super::plan::Planned;
 use super::resume::{Done, Earlier};
 use crate::cli::exit::Failure;
 use crate::cli::output;
@@ -92,26 +93,27 @@ pub(super) fn fits(
     Ok(())
 }
 
-/// Leaves in `rounds` what `shard` runs and what was not done `earlier`. Says what of each
+/// Leaves in `rounds` what this process runs and what was not done `earlier`. Says what of each
 /// cell is to be done, where its rounds do not name the conversations.
 pub(super) fn narrow(
     rounds: &mut Vec<Round>,
     cells: &[Arc<Cell>],
-    shard: Option<(Shard, Isolate)>,
+    planned: &Planned,
     earlier: &Earlier,
 ) -> Vec<Todo> {
     let none = Done::default();
     let done = |cell: usize| earlier.cells.get(&cell).unwrap_or(&none);
     let left = |number: usize, repeat: u32| {
         let cell = &cells[number];
-        let own = shard.is_none_or(|(shard, by)| load::runs(shard, by, cell, repeat));
+        let own = planned.shard;
+        let own = own.is_none_or(|shard| load::runs(shard, planned.isolate, cell, repeat));
         own && !done(number).finished.contains(&repeat)
     };
     let todos = cells.iter().enumerate().map(|(number, cell)| {
         let Done { begun, passed, .. } = done(number);
         let begun = begun.unwrap_or(0);
         // In a shard any of them may be another's.
-        let listed = match shard {
+        let listed = match planned.shard {
             _ if cell.counted => 0,
             None => begun,
             Some(_) => cell.repeats,
