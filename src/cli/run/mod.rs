@@ -26,6 +26,7 @@ use crate::load::limits::Budget;
 use crate::load::{Runner, Target, WarmUp, Writer};
 use crate::record::load::write_load;
 use crate::record::{Calibration, Invocation, Manifest, RunWriter, WriteError};
+use crate::units::Share;
 pub(super) use arguments::Arguments;
 use place::Place;
 use plan::Planned;
@@ -185,11 +186,7 @@ async fn drive(
     if resumed {
         budget.begin_with(state::spent_before(&dir, &targets));
     }
-    // What a primed cache can give is not what was predicted of a cold one.
-    let outlook = match planned.warm_up {
-        WarmUp::Prime => Vec::new(),
-        WarmUp::None | WarmUp::Isolate => outlook,
-    };
+    let outlook = holds(outlook, planned.warm_up);
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     let told = Told::new(progress.clone());
     let hears = told.clone();
@@ -236,6 +233,15 @@ async fn drive(
         place.close().await;
     }
     exit
+}
+
+/// The predicted shares, as far as they hold: what a primed cache can give is not what
+/// was predicted of a cold one.
+fn holds(outlook: Vec<Option<Share>>, warm_up: WarmUp) -> Vec<Option<Share>> {
+    match warm_up {
+        WarmUp::Prime => Vec::new(),
+        WarmUp::None | WarmUp::Isolate => outlook,
+    }
 }
 
 /// What the client itself adds, measured before the run and told.
