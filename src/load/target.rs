@@ -61,12 +61,12 @@ impl Tolerance {
     };
 }
 
-/// What an account may send in a minute. Kept and shown; nothing waits for it yet.
+/// What an account may send in a minute; see [`Quotas::within`](super::limits::Quotas::within).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rates {
     /// Requests.
     pub requests_per_minute: Option<u32>,
-    /// Prompt tokens.
+    /// Tokens of prompts and answers.
     pub tokens_per_minute: Option<u64>,
 }
 

@@ -8,19 +8,26 @@
 //! Invariants: what is waited here is told to the caller, who records it apart from the
 //! client's own lateness; no minute holds more requests or tokens than allowed, but for
 //! one request that alone is larger; money is set aside before a request is sent, so
-//! that the sum is never exceeded as long as no answer is dearer than its bound; a wait
-//! ends with the run.
+//! that the sum is never exceeded as long as no answer is dearer than its bound, and what
+//! does not fit beside requests in flight waits until they are billed; a wait ends with
+//! the run. A queue in which nobody is held back is no limit.
 
 mod advice;
 mod budget;
+mod patience;
+mod sizes;
 mod window;
 
 pub use advice::{Advice, Quota, advice};
 pub use budget::{Budget, Tariff};
 
+use super::target::Rates;
 use crate::chat::{Usage, UsageOrigin};
 use crate::record::Outcome;
 use crate::units::{Money, Tokens};
+use budget::Reserved;
+use patience::Patience;
+use sizes::Sizes;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,6 +46,23 @@ pub struct Quotas {
     pub in_flight: Option<usize>,
 }
 
+impl Quotas {
+    /// These, and not more than an account allows.
+    #[must_use]
+    pub fn within(self, rates: Rates) -> Self {
+        let tighter = |own: Option<u64>, account: Option<u64>| match (own, account) {
+            (Some(own), Some(account)) => Some(own.min(account)),
+            (own, account) => own.or(account),
+        };
+        let requests = rates.requests_per_minute.map(u64::from);
+        Self {
+            requests_per_minute: tighter(self.requests_per_minute, requests),
+            tokens_per_minute: tighter(self.tokens_per_minute, rates.tokens_per_minute),
+            ..self
+        }
+    }
+}
+
 /// A request that wants to pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
@@ -55,7 +79,7 @@ pub struct Pass {
     pub limited: Option<Duration>,
     _slot: Option<OwnedSemaphorePermit>,
     entry: u64,
-    set_aside: Money,
+    reserved: Reserved,
     ask: Ask,
 }
 
@@ -88,6 +112,8 @@ pub struct Gate {
     in_flight: usize,
     /// Held by whoever waits, so that others wait behind.
     queue: tokio::sync::Mutex<()>,
+    /// Whether whoever holds the queue waits for a limit.
+    patience: Patience,
     state: Mutex<State>,
     budget: Arc<Budget>,
     tariff: Tariff,
@@ -107,53 +133,6 @@ struct State {
     sizes: Sizes,
 }
 
-/// Tokens a byte, learned from answers.
-#[derive(Default)]
-struct Sizes {
-    most: f64,
-    tokens: u64,
-    bytes: u64,
-}
-
-impl Sizes {
-    /// A quarter of the bytes until something is known: the usual English text.
-    fn likely(&self, bytes: u64) -> u64 {
-        let share = if self.bytes == 0 {
-            0.25
-        } else {
-            self.tokens as f64 / self.bytes as f64
-        };
-        scaled(bytes, share)
-    }
-
-    /// Half of the bytes until something is known, then a little more than ever seen.
-    fn at_most(&self, bytes: u64) -> u64 {
-        let share = if self.bytes == 0 {
-            0.5
-        } else {
-            self.most * 1.1
-        };
-        scaled(bytes, share)
-    }
-
-    fn learn(&mut self, bytes: u64, tokens: u64) {
-        if bytes > 0 {
-            self.most = self.most.max(tokens as f64 / bytes as f64);
-            self.tokens += tokens;
-            self.bytes += bytes;
-        }
-    }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "not negative; a float above what a u64 holds becomes the largest"
-)]
-fn scaled(bytes: u64, share: f64) -> u64 {
-    (bytes as f64 * share).ceil() as u64
-}
-
 impl Gate {
     /// A gate with these quotas. `budget` is the whole run's.
     pub fn new(quotas: Quotas, budget: Arc<Budget>, tariff: Tariff, longest: Duration) -> Self {
@@ -164,6 +143,7 @@ impl Gate {
                 .map(|slots| Arc::new(Semaphore::new(slots.clamp(1, Semaphore::MAX_PERMITS)))),
             in_flight: quotas.in_flight.unwrap_or(usize::MAX),
             queue: tokio::sync::Mutex::new(()),
+            patience: Patience::default(),
             state: Mutex::new(State {
                 window,
                 closed: None,
@@ -216,38 +196,60 @@ impl Gate {
         let turn = match self.queue.try_lock() {
             Ok(turn) => turn,
             Err(_taken) => {
-                waited = true;
-                self.queue.lock().await
+                // Only behind somebody who is held back is that a wait for a limit.
+                let before = self.patience.mark();
+                let turn = self.queue.lock().await;
+                waited = self.patience.was_needed_since(before);
+                turn
             }
         };
-        let slot = match (slot, &self.slots) {
-            (Some(Slot(slot)), _) => slot,
-            (None, None) => None,
-            (None, Some(slots)) => match Arc::clone(slots).try_acquire_owned() {
-                Ok(permit) => Some(permit),
-                Err(_full) => {
-                    waited = true;
-                    // Closed by nobody.
-                    Arc::clone(slots).acquire_owned().await.ok()
-                }
-            },
+        let slot = match slot {
+            Some(Slot(slot)) => slot,
+            None => self.room(&mut waited).await,
         };
+        // Before the minute is entered: it counts from when a request is sent.
+        let mut reserved = self.money(ask, &mut waited).await?;
         let mut entry = self.enter(ask);
         while let Err(until) = entry {
             waited = true;
+            let _waiting = self.patience.needed();
             sleep_until(until).await;
             entry = self.enter(ask);
         }
         let entry = entry.unwrap_or_default();
-        let set_aside = self.set_aside(ask, entry)?;
+        reserved.spend();
         drop(turn);
         Ok(Pass {
             limited: waited.then(|| begun.elapsed()),
             _slot: slot,
             entry,
-            set_aside,
+            reserved,
             ask,
         })
+    }
+
+    /// Waits for room in flight.
+    async fn room(&self, waited: &mut bool) -> Option<OwnedSemaphorePermit> {
+        let slots = self.slots.as_ref()?;
+        if let Ok(permit) = Arc::clone(slots).try_acquire_owned() {
+            return Some(permit);
+        }
+        *waited = true;
+        let _waiting = self.patience.needed();
+        // Closed by nobody.
+        Arc::clone(slots).acquire_owned().await.ok()
+    }
+
+    /// Sets money aside, and waits where it has to come from requests in flight.
+    async fn money(&self, ask: Ask, waited: &mut bool) -> Result<Reserved, Spent> {
+        let prompt = Tokens(self.state().sizes.at_most(ask.bytes));
+        let most = self.tariff.most(prompt, Tokens(u64::from(ask.max_tokens)));
+        if let Some(reserved) = self.budget.try_set_aside(most)? {
+            return Ok(reserved);
+        }
+        *waited = true;
+        let _waiting = self.patience.needed();
+        self.budget.wait_for(most).await
     }
 
     /// Enters the request into the minute, or says when to ask again.
@@ -261,34 +263,25 @@ impl Gate {
             }
             state.closed = None;
         }
-        if let Some((left, until)) = state.tokens {
-            if until <= now {
-                state.tokens = None;
-            } else if tokens > left {
-                return Err(until);
-            } else {
-                state.tokens = Some((left - tokens, until));
-            }
+        state.tokens = state.tokens.filter(|(_, until)| *until > now);
+        if let Some((left, until)) = state.tokens
+            && tokens > left
+        {
+            return Err(until);
         }
         let since = now.saturating_duration_since(self.epoch);
-        match state.window.wait(since, tokens) {
-            Some(wait) => Err(now + wait),
-            None => Ok(state.window.enter(since, tokens)),
+        if let Some(wait) = state.window.wait(since, tokens) {
+            return Err(now + wait);
         }
-    }
-
-    fn set_aside(&self, ask: Ask, entry: u64) -> Result<Money, Spent> {
-        let prompt = Tokens(self.state().sizes.at_most(ask.bytes));
-        let most = self.tariff.most(prompt, Tokens(u64::from(ask.max_tokens)));
-        self.budget.set_aside(most).inspect_err(|_spent| {
-            self.state().window.settle(entry, 0);
-        })?;
-        Ok(most)
+        // Taken only by a request that goes: one that waits asks again.
+        if let Some((left, _)) = &mut state.tokens {
+            *left -= tokens;
+        }
+        Ok(state.window.enter(since, tokens))
     }
 
     /// Takes a pass back: counts what was really used and heeds what the server asks
     /// for. Says how long the server wants to be left alone.
-    #[expect(clippy::needless_pass_by_value, reason = "a pass is given back once")]
     pub fn settle(&self, pass: Pass, ended: Settled<'_>) -> Option<Duration> {
         // From numbers that cannot be nothing is learned.
         let possible = |usage: &&Usage| usage.origin != UsageOrigin::Contradictory;
@@ -305,22 +298,30 @@ impl Gate {
                 | Outcome::Overflow
                 | Outcome::Connect
         );
+        let Pass {
+            reserved,
+            entry,
+            ask,
+            _slot: slot,
+            ..
+        } = pass;
+        let most = reserved.most();
         let bill = match usage {
             _ if refused => Money(0),
-            Some(usage) => self.tariff.bill(usage).unwrap_or(pass.set_aside),
-            None => pass.set_aside,
+            Some(usage) => self.tariff.bill(usage).unwrap_or(most),
+            None => most,
         };
-        self.budget.settle(pass.set_aside, bill);
+        reserved.settle(bill);
         let failed = ended.outcome != Outcome::Ok;
         let advice = advice(ended.headers, failed);
         let now = Instant::now();
         let mut state = self.state();
         if let Some(total) = total {
-            state.sizes.learn(pass.ask.bytes, total.0);
+            state.sizes.learn(ask.bytes, total.0);
             let used = total.0 + output.unwrap_or_default().0;
-            state.window.settle(pass.entry, used);
+            state.window.settle(entry, used);
         } else if refused {
-            state.window.settle(pass.entry, 0);
+            state.window.settle(entry, 0);
         }
         if let Some(Quota { left, reset }) = advice.tokens {
             state.tokens = Some((left, now + reset.min(self.longest)));
@@ -330,6 +331,9 @@ impl Gate {
             let until = now + span.min(self.longest);
             state.closed = Some(state.closed.map_or(until, |known| known.max(until)));
         }
+        drop(state);
+        // Last, so that whoever takes its room knows all of that.
+        drop(slot);
         advice.retry_after
     }
 }

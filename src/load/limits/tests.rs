@@ -181,8 +181,141 @@ async fn money_is_set_aside_before_and_billed_after() {
     // An answer that counts nothing is billed at its bound.
     gate.settle(third, answered(&Usage::default()));
     assert_eq!(budget.spent(), Money(221));
-    let _fourth = gate.admit(ASK, None).await.unwrap();
-    let _fifth = gate.admit(ASK, None).await.unwrap();
+    let fourth = gate.admit(ASK, None).await.unwrap();
+    let fifth = gate.admit(ASK, None).await.unwrap();
+    // 221 spent and 242 in flight: the sixth waits for the fourth's bill.
+    let later = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        gate.settle(fourth, refused(&[]));
+    };
+    let (sixth, ()) = tokio::join!(gate.admit(ASK, None), later);
+    assert_eq!(
+        sixth.as_ref().unwrap().limited,
+        Some(Duration::from_secs(3))
+    );
+    gate.settle(sixth.unwrap(), answered(&usage(100, 10)));
+    gate.settle(fifth, answered(&usage(100, 10)));
+    assert_eq!(budget.spent(), Money(421));
     let spent = gate.admit(ASK, None).await.unwrap_err();
-    assert!(spent.0.contains("the next request may cost"), "{}", spent.0);
+    assert_eq!(
+        spent.0,
+        "0.000000000421 of 0.0000000005 USD are spent, and the next request may cost 0.000000000121"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_money_is_used_up_by_requests_side_by_side_as_by_one_after_the_other() {
+    for at_once in [1, 4] {
+        // Of a hundred tokens each costs ten: a tenth of what has to be set aside.
+        let tariff = Tariff::new(
+            |usage| usage.total.map(|total| Money(i128::from(total.0) / 10)),
+            |prompt, _| Money(i128::from(prompt.0)),
+        );
+        let budget = Arc::new(Budget::new(Some(Money(500))));
+        let quotas = Quotas::default();
+        let gate = Gate::new(quotas, Arc::clone(&budget), tariff, Duration::from_mins(1));
+        let session = async || {
+            while let Ok(pass) = gate.admit(ASK, None).await {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                gate.settle(pass, answered(&usage(100, 10)));
+            }
+        };
+        futures_util::future::join_all((0..at_once).map(|_| session())).await;
+        // 390 and 111 for one more are 501.
+        assert_eq!(budget.spent(), Money(390), "{at_once} at once");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_that_the_server_allows_are_taken_once_however_often_is_asked() {
+    let gate = gate(Quotas {
+        requests_per_minute: Some(2),
+        ..Quotas::default()
+    });
+    let headers = [
+        header("x-ratelimit-remaining-tokens", "200"),
+        header("x-ratelimit-reset-tokens", "50s"),
+    ];
+    let counts = usage(100, 10);
+    let first = gate.admit(ASK, None).await.unwrap();
+    let second = gate.admit(ASK, None).await.unwrap();
+    for pass in [first, second] {
+        let ended = Settled {
+            headers: &headers,
+            ..answered(&counts)
+        };
+        gate.settle(pass, ended);
+    }
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    // Allowed for longer than the minute of the first two.
+    gate.state().tokens = Some((200, Instant::now() + Duration::from_secs(70)));
+    let third = gate.admit(ASK, None).await.unwrap();
+    assert_eq!(third.limited, Some(Duration::from_secs(40)), "110 of 200");
+    assert_eq!(gate.state().tokens.map(|(left, _)| left), Some(90));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_in_which_nobody_is_held_back_is_no_limit() {
+    let gate = Arc::new(gate(Quotas::default()));
+    let turn = gate.queue.lock().await;
+    let behind = tokio::spawn({
+        let gate = Arc::clone(&gate);
+        async move { gate.admit(ASK, None).await.unwrap().limited }
+    });
+    tokio::time::sleep(Duration::from_millis(3)).await;
+    drop(turn);
+    assert_eq!(behind.await.unwrap(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_stands_behind_somebody_held_back_waits_for_that_limit_too() {
+    let gate = gate(Quotas {
+        in_flight: Some(2),
+        ..Quotas::default()
+    });
+    let (first, second) = (gate.admit(ASK, None).await.unwrap(), gate.try_enter());
+    assert!(second.is_ok());
+    let counts = usage(100, 10);
+    let later = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        drop(second);
+        gate.settle(first, answered(&counts));
+    };
+    let (third, fourth, ()) = tokio::join!(gate.admit(ASK, None), gate.admit(ASK, None), later);
+    for pass in [third, fourth] {
+        assert_eq!(pass.unwrap().limited, Some(Duration::from_secs(5)));
+    }
+}
+
+#[test]
+fn an_account_allows_no_more_than_it_says_and_a_run_may_ask_for_less() {
+    let own = |requests, tokens| Quotas {
+        requests_per_minute: requests,
+        tokens_per_minute: tokens,
+        in_flight: Some(4),
+    };
+    let account = |requests, tokens| Rates {
+        requests_per_minute: requests,
+        tokens_per_minute: tokens,
+    };
+    for (flags, rates, expected) in [
+        (own(None, None), account(None, None), own(None, None)),
+        (
+            own(None, None),
+            account(Some(60), Some(9)),
+            own(Some(60), Some(9)),
+        ),
+        (
+            own(Some(30), None),
+            account(Some(60), Some(9)),
+            own(Some(30), Some(9)),
+        ),
+        (
+            own(Some(90), Some(5)),
+            account(Some(60), Some(9)),
+            own(Some(60), Some(5)),
+        ),
+    ] {
+        assert_eq!(flags.within(rates), expected);
+    }
 }
