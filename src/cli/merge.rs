@@ -73,12 +73,11 @@ fn loads_of(
         cell, load, ended, ..
     } in cells
     {
-        match whole.iter_mut().find(|known| known.cell == cell) {
-            Some(known) => known.ended = known.ended.take().or(ended),
-            None => {
-                let tally = tallies.remove(&cell).unwrap_or_default();
-                whole.push(load_record(&cell, &load, &tally, ended));
-            }
+        if let Some(known) = whole.iter_mut().find(|known| known.cell == cell) {
+            known.ended = known.ended.take().or(ended);
+        } else {
+            let tally = tallies.remove(&cell).unwrap_or_default();
+            whole.push(load_record(&cell, &load, &tally, ended));
         }
     }
     Ok(whole)

@@ -151,18 +151,8 @@ async fn drive(
         tokens::local(path)?;
     }
     let patience = patience(&arguments, &mut settings)?;
-    let started = started(again)?;
-    let found = stop
-        .run_until_cancelled(Box::pin(Place::all(
-            &arguments,
-            &planned,
-            (started, patience),
-        )))
-        .await;
-    let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
-    if places.iter().any(|place| place.server.is_none()) {
-        planned.tell_idling();
-    }
+    let clock = (started(again)?, patience);
+    let places = places(&arguments, &planned, clock, &stop).await?;
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     if let Some(again) = again {
         again.same_targets(&targets)?;
@@ -238,6 +228,22 @@ async fn drive(
         place.close().await;
     }
     exit
+}
+
+/// Where requests go, unless somebody interrupts before that is known.
+async fn places(
+    arguments: &Arguments,
+    planned: &Planned,
+    clock: (Instant, Duration),
+    stop: &CancellationToken,
+) -> Result<Vec<Place>, Failure> {
+    let all = Box::pin(Place::all(arguments, planned, clock));
+    let found = stop.run_until_cancelled(all).await;
+    let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
+    if places.iter().any(|place| place.server.is_none()) {
+        planned.tell_idling();
+    }
+    Ok(places)
 }
 
 /// The predicted shares, as far as they hold: what a primed cache can give is not what
