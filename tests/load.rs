@@ -270,6 +270,19 @@ fn a_server_that_says_when_to_come_back_is_left_alone_until_then() {
     );
 }
 
+/// Waits until a record of the run holds this; not for ever.
+async fn recorded(dir: &tempfile::TempDir, what: &str) {
+    let path = dir.path().join("run/requests.jsonl");
+    for _ in 0..3_000 {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        if text.contains(what) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("nothing has {what}");
+}
+
 #[test]
 fn a_server_that_is_away_for_a_moment_costs_what_was_sent_meanwhile_and_no_cell() {
     let dir = workplace();
@@ -289,9 +302,9 @@ fn a_server_that_is_away_for_a_moment_costs_what_was_sent_meanwhile_and_no_cell(
     ];
     let running = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&dir, &[&["--target", &*url], &load[..]].concat()));
-        std::thread::sleep(Duration::from_millis(1_500));
+        runtime.block_on(recorded(&dir, "\"outcome\":\"ok\""));
         runtime.block_on(server.shutdown());
-        std::thread::sleep(Duration::from_millis(500));
+        runtime.block_on(recorded(&dir, "\"outcome\":\"connect\""));
         let again = Options { addr, ..options() };
         let again = runtime.block_on(Server::start(again)).expect("a server");
         let told = running.join();

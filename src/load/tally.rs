@@ -31,14 +31,11 @@ impl Lost {
     pub fn shown(&self) -> String {
         let mut kinds: Vec<(Outcome, u64)> = self.kinds.iter().map(|(k, n)| (*k, *n)).collect();
         kinds.sort_by_key(|(_, requests)| Reverse(*requests));
-        match kinds[..] {
-            [(only, _)] => only.as_str().to_owned(),
-            _ => {
-                let kinds = kinds.iter();
-                let shown = kinds.map(|(kind, requests)| format!("{} {requests}", kind.as_str()));
-                shown.collect::<Vec<_>>().join(", ")
-            }
+        if let [(only, _)] = kinds[..] {
+            return only.as_str().to_owned();
         }
+        let shown = |(kind, requests): &(Outcome, u64)| format!("{} {requests}", kind.as_str());
+        kinds.iter().map(shown).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -149,16 +149,8 @@ async fn drive(
         tokens::local(path)?;
     }
     let patience = patience(&arguments, &mut settings)?;
-    let started = started(again)?;
-    let found = stop
-        .run_until_cancelled(Box::pin(Place::all(
-            &arguments,
-            &planned,
-            (started, patience),
-        )))
-        .await;
-    let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
-    planned.tell_idling(&places);
+    let clock = (started(again)?, patience);
+    let places = places(&arguments, &planned, clock, &stop).await?;
     let targets: Vec<Arc<Target>> = places.iter().map(|place| place.target.clone()).collect();
     if let Some(again) = again {
         again.same_targets(&targets)?;
@@ -184,7 +176,6 @@ async fn drive(
     let outlook = planned.outlook(outlook);
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     if resumed {
-        budget.begin_with(state::spent_before(&dir, &targets));
         progress.go_on(&dir, &todos);
     }
     let told = Told::new(progress.clone());
@@ -232,6 +223,20 @@ async fn drive(
         place.close().await;
     }
     exit
+}
+
+/// Where requests go, unless somebody interrupts before that is known.
+async fn places(
+    arguments: &Arguments,
+    planned: &Planned,
+    clock: (Instant, Duration),
+    stop: &CancellationToken,
+) -> Result<Vec<Place>, Failure> {
+    let all = Box::pin(Place::all(arguments, planned, clock));
+    let found = stop.run_until_cancelled(all).await;
+    let places = found.unwrap_or_else(|| Err(interrupted_early()))?;
+    planned.tell_idling(&places);
+    Ok(places)
 }
 
 /// What the client itself adds, measured before the run and told.

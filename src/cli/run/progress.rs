@@ -4,6 +4,7 @@
 //! A line of a cell says what its tables will say: only counts that these take are in
 //! its share, and what the server did not say is left out.
 
+use crate::analysis::LATE_ABOVE;
 use crate::cli::output;
 use crate::load::limits::Budget;
 use crate::load::{Cell, Lost, Tally, Todo};
@@ -380,6 +381,11 @@ impl Seen {
         parts.push(format!("{} cached{of}", tally.cached));
         if let (Some(p50), Some(p90)) = (tally.ttft(0.5), tally.ttft(0.9)) {
             parts.push(format!("first token {p50} (p90 {p90})"));
+            // Where it tells more: by retries, limits, or connections that had to be made.
+            let due = tally.ttft_due(0.9).unwrap_or_default();
+            if due.0.saturating_sub(p90.0) > LATE_ABOVE.0 {
+                parts.push(format!("from due p90 {due}"));
+            }
         }
         parts
     }
