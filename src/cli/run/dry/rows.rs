@@ -14,6 +14,7 @@ use crate::cli::tokens;
 use crate::load::limits::Quotas;
 use crate::load::{Beginning, MOST_CONVERSATIONS, Named, Opening};
 use crate::record::Shard;
+use crate::scenario::model::Replies;
 use crate::scenario::pace::Think;
 use crate::tokens::{SharedEncoder, embedded};
 use crate::units::{Money, Share};
@@ -135,7 +136,7 @@ impl Outlook {
                         scenario: number,
                         configuration: configuration.name.clone(),
                         target,
-                        one: One::of(&requests, assumed, planned.live()),
+                        one: One::of(&requests, assumed, scenario.replies == Replies::Live),
                     });
                 }
             }
