@@ -7,8 +7,9 @@
 )]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use prefixbench::provider::sse::{SseLimits, SseParser};
-use prefixbench::provider::{Answer, find};
+use prefixbench::chat::ChatEvent;
+use prefixbench::provider::sse::{SseBytes, SseLimits, SseParser, SseSink};
+use prefixbench::provider::{Answer, Decoder, find};
 use std::fmt::Write as _;
 use std::hint::black_box;
 
@@ -40,19 +41,42 @@ fn parsed(bytes: &[u8], chunk: usize) -> usize {
     count + events.len()
 }
 
+/// Reads events as the transport does, without stamps.
+struct Reading {
+    decoder: Box<dyn Decoder>,
+    means: Vec<ChatEvent>,
+    answer: Answer,
+}
+
+impl SseSink for Reading {
+    fn piece<'b>(&self, bytes: &'b [u8]) -> Option<(&'b str, usize)> {
+        self.decoder.piece(bytes)
+    }
+
+    fn take_piece(&mut self, text: &str) {
+        self.answer.take_text(text);
+    }
+
+    fn take(&mut self, event: SseBytes<'_>) {
+        let means = &mut self.means;
+        self.decoder.event(&event.name(), &event.data(), means);
+        self.answer.extend(means.drain(..));
+    }
+}
+
 fn decoded(bytes: &[u8]) -> Answer {
     let dialect = find("openai-chat").expect("a dialect");
     let mut parser = SseParser::new(SseLimits::default());
-    let mut decoder = dialect.decoder();
-    let (mut events, mut read, mut answer) = (Vec::new(), Vec::new(), Answer::default());
+    let mut reading = Reading {
+        decoder: dialect.decoder(),
+        means: Vec::new(),
+        answer: Answer::default(),
+    };
     for chunk in bytes.chunks(16 << 10) {
-        parser.push(chunk, &mut events).expect("small lines");
-        for event in events.drain(..) {
-            decoder.event(&event.name, &event.data, &mut read);
-            answer.extend(read.drain(..));
-        }
+        parser.each(chunk, &mut reading).expect("small lines");
     }
-    answer
+    parser.last(&mut reading);
+    reading.answer
 }
 
 fn sse(criterion: &mut Criterion) {

@@ -254,7 +254,7 @@ def of(part, whole):
 
 
 def check_limits(check, path, page, summary, rows, figures_of, quantile):
-    facts = evidence(rows, figures_of, summary) + lateness(check, path, summary, rows, quantile)
+    facts = evidence(rows, figures_of, summary, quantile) + lateness(check, path, summary, rows, quantile)
     names = {row[name] for row in rows for name in ("group", "scenario", "configuration", "target", "model",
                                                     "load", "conversation", "outcome")}
     ending = summary["ending"]
@@ -277,7 +277,17 @@ def check_limits(check, path, page, summary, rows, figures_of, quantile):
                 check.wrong.append(f"{path}: {number} in the words {sentence!r}")
 
 
-def evidence(rows, figures_of, summary):
+def waits(rows):
+    """What each request waited for limits, all its tries together; those that did."""
+    found = {}
+    for row in rows:
+        if row["limited_us"]:
+            place = tuple(row[name] for name in ("conversation", "turn", "request"))
+            found[place] = found.get(place, 0) + int(row["limited_us"])
+    return list(found.values())
+
+
+def evidence(rows, figures_of, summary, quantile):
     """Counts and shares that limit the numbers."""
     answered = [row for row in rows if row["outcome"] == "ok"]
     has = lambda row, flag: flag in row["flags"].split("; ")
@@ -288,17 +298,22 @@ def evidence(rows, figures_of, summary):
               if outcome != "ok"]
     counted = lambda row: row["usage_origin"] == "reported" and row["total_tokens"] and row["read_tokens"] \
         and not has(row, "beyond_lifetime") and not has(row, "contaminated")
-    first = lambda row: (row["turn"], row["request"]) == ("1", "1")
+    begun = [row for row in rows if row["attempt"] == "1"]
     cases = [number(answered, lambda row, origin=origin: row["usage_origin"] == origin)
              for origin in ("absent", "contradictory", "unreliable")]
-    cases += [number(answered, lambda row: has(row, "contaminated") and first(row))]
     cases += [number(answered, lambda row, flag=flag: has(row, flag))
-              for flag in ("above_bound", "off_step", "evicted", "beyond_lifetime")]
+              for flag in ("contaminated", "answer_cache", "gateway_retried", "gateway_fallback", "above_bound", "off_step", "evicted",
+                           "beyond_lifetime")]
     cases += [number(answered, lambda row: counted(row) and not row["bound_tokens"])]
     facts += [fact for count in cases for fact in (grouped(count), of(count, len(answered)))]
-    sent = [number(rows, lambda row: has(row, "after_failure")), number(rows, lambda row: has(row, "idle_cut")),
-            number(rows, lambda row: int(row["attempt"]) > 1), summary["evidence"]["late"]]
-    facts += [fact for count in sent for fact in (grouped(count), of(count, len(rows)))]
+    sent = [number(begun, lambda row, flag=flag: has(row, flag)) for flag in ("after_failure", "idle_cut")]
+    sent += [number(rows, lambda row: row["attempt"] == "2"), number(rows, lambda row: has(row, "long_wait"))]
+    limited = waits(rows)
+    facts += [fact for count in sent + [len(limited)] for fact in (grouped(count), of(count, len(begun)))]
+    late = summary["evidence"]["late"]
+    facts += [grouped(late), of(late, len(rows))]
+    if limited:
+        facts += [latency(quantile(limited, 0.5)), latency(max(limited))]
     beyond = [row for row in answered if has(row, "beyond_lifetime") and row["usage_origin"] == "reported"
               and row["total_tokens"] and row["read_tokens"]]
     read = sum(int(row["read_tokens"]) for row in beyond)

@@ -136,13 +136,15 @@ def latencies(answered, failed):
     def passed(row, start, end):
         return int(row[end]) - int(row[start]) if row[start] and row[end] else None
     ttft = [passed(row, "sent_us", "first_text_us") for row in answered]
+    due = [passed(row, "first_due_us", "first_text_us") for row in answered]
     took = [passed(row, "sent_us", "done_us") for row in answered]
     between = [(end - first) * 1000 // (int(row["output_tokens"]) - 1) / 1000
                for row, first, end in zip(answered, ttft, took)
                if first is not None and end is not None and (whole(row["output_tokens"]) or 0) > 1]
     found = {}
     for q in (50, 90, 99):
-        for name, sample in (("ttft", ttft), ("took", took), ("between", between)):
+        for name, sample in (("ttft", ttft), ("ttft_from_due", due), ("took", took),
+                             ("between", between)):
             sample = [value for value in sample if value is not None]
             found[f"{name}_p{q}_us"] = quantile(sample, q / 100)
             value = quantile(sample + [math.inf] * failed, q / 100)
@@ -486,7 +488,8 @@ def check_json(check, path, rows):
             ends = numbers["cached_interval"] or {"low": None, "high": None}
             bracketed(check, f"{where}: cached share", found["cached_share"], ends["low"], ends["high"])
             for name in ("p50_us", "p90_us", "p99_us"):
-                for latency, ours in (("ttft", "ttft"), ("between_tokens", "between"), ("took", "took")):
+                for latency, ours in (("ttft", "ttft"), ("ttft_from_due", "ttft_from_due"),
+                                      ("between_tokens", "between"), ("took", "took")):
                     times = numbers[latency]
                     check.same(f"{where}: {latency} {name}", times[name], found[f"{ours}_{name}"])
                     check.same(f"{where}: {latency} with failures {name}", times["with_failures"][name],

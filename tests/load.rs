@@ -8,9 +8,10 @@
 use assert_cmd::{Command, cargo::cargo_bin_cmd};
 use prefixbench::load::{Opening, beginning};
 use prefixbench::record::load::LoadRecord;
-use prefixbench::record::{Ending, Outcome, RequestRecord, Run, RunContents};
+use prefixbench::record::{Ending, Fact, Outcome, RequestRecord, Run, RunContents};
 use prefixbench::scenario::pace::Level;
 use prefixbench::server::{Faults, Handle, Options, Server, Speed};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -248,6 +249,13 @@ fn a_server_that_says_when_to_come_back_is_left_alone_until_then() {
         });
         let retry = retry.expect("it is tried again");
         assert!(retry.stamps.due_us.0 >= until, "not before the server said");
+        assert_eq!(retry.stamps.wanted(), refusal.stamps.wanted());
+        let waited = retry.stamps.due_us.0 - refusal.stamps.wanted().0;
+        assert!(waited >= second, "a person waits for all tries");
+        if let Some(first) = retry.stamps.ttft_from_due() {
+            assert!(first.0 > waited, "{first} without the {waited} us before");
+            assert!(retry.stamps.lateness().expect("sent").0 < waited);
+        }
         // Nobody else of this target sends meanwhile, but for who was about to.
         let meanwhile = run.requests.iter().filter(|record| {
             let ready = record.stamps.ready_us.map_or(0, |ready| ready.0);
@@ -259,6 +267,54 @@ fn a_server_that_says_when_to_come_back_is_left_alone_until_then() {
         run.requests
             .iter()
             .any(|record| record.outcome == Outcome::Ok)
+    );
+}
+
+#[test]
+fn a_server_that_is_away_for_a_moment_costs_what_was_sent_meanwhile_and_no_cell() {
+    let dir = workplace();
+    let options = || Options {
+        speed: Speed::INSTANT,
+        ..Options::default()
+    };
+    let (runtime, server) = served(options());
+    let (url, addr) = (server.url(), server.address());
+    let load = [
+        "--load",
+        "open=20/s,constant",
+        "--repeat",
+        "60",
+        "--retries",
+        "0",
+    ];
+    let running = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&dir, &[&["--target", &*url], &load[..]].concat()));
+        std::thread::sleep(Duration::from_millis(1_500));
+        runtime.block_on(server.shutdown());
+        std::thread::sleep(Duration::from_millis(500));
+        let again = Options { addr, ..options() };
+        let again = runtime.block_on(Server::start(again)).expect("a server");
+        let told = running.join();
+        runtime.block_on(again.shutdown());
+        told
+    });
+    running.expect("a run");
+    assert_eq!(loads(&dir)[0].ended, None, "no cell was given up");
+    let run = contents(&dir);
+    assert_eq!(run.manifest.ending, Some(Ending::Complete));
+    assert_eq!(arrivals(&run).len(), 60, "the schedule waits for nobody");
+    let with = |outcome| {
+        let of = run
+            .requests
+            .iter()
+            .filter(move |record| record.outcome == outcome);
+        of.map(|record| record.stamps.due_us).collect::<Vec<_>>()
+    };
+    let (failed, answered) = (with(Outcome::Connect), with(Outcome::Ok));
+    assert!(!failed.is_empty(), "what was sent meanwhile failed");
+    assert!(
+        answered.iter().max() > failed.iter().max(),
+        "and then it went on"
     );
 }
 
@@ -277,6 +333,99 @@ fn a_trace_is_replayed_in_its_order() {
     let repeats: Vec<u32> = arrivals.iter().map(|record| record.repeat).collect();
     assert_eq!(repeats, [1, 2, 3, 4]);
     assert_eq!(&*arrivals[0].load, "trace=arrivals.csv,speed=2");
+}
+
+/// What the ledger says last of each cell's time, in milliseconds.
+fn passed(run: &RunContents) -> BTreeMap<String, u64> {
+    let times = run.ledger.iter().filter_map(|line| match &line.fact {
+        Fact::Time(time) => Some((time.cell.to_string(), time.passed_us.0 / 1_000)),
+        _ => None,
+    });
+    times.collect()
+}
+
+#[test]
+fn cells_that_end_by_time_are_interleaved_by_slices_of_it() {
+    let dir = workplace();
+    let order = ["--order", "shuffled", "--duration", "500ms"];
+    run(
+        &dir,
+        &[&["--config", "inline", "--sessions", "2"], &order[..]].concat(),
+    );
+    let run = contents(&dir);
+    assert_eq!(run.manifest.ending, Some(Ending::Complete));
+    let expected = ["chat/dev", "chat/inline"].map(|cell| (cell.to_owned(), 500));
+    assert_eq!(passed(&run), BTreeMap::from(expected));
+    let slices = run.manifest.settings["schedule"].value.clone();
+    assert_eq!(slices.as_array().map(Vec::len), Some(20));
+    assert!(slices.to_string().contains("chat/inline until 450ms"));
+    let mut begun: Vec<&RequestRecord> = run.requests.iter().collect();
+    begun.sort_by_key(|record| record.stamps.due_us);
+    let changes = begun
+        .windows(2)
+        .filter(|pair| pair[0].configuration != pair[1].configuration);
+    assert!(changes.count() > 5, "the cells take turns");
+    for cell in ["dev", "inline"] {
+        let of_cell = |record: &&&RequestRecord| &*record.configuration == cell;
+        let repeats: BTreeSet<u32> = begun.iter().filter(of_cell).map(|r| r.repeat).collect();
+        let last = u32::try_from(repeats.len()).expect("not so many");
+        assert!(repeats.into_iter().eq(1..=last), "each number once");
+    }
+}
+
+#[test]
+fn rounds_share_the_time_of_their_cell() {
+    let dir = workplace();
+    // A conversation pauses for 60 ms, so that time ends the cell long before.
+    let flags = [
+        "--order",
+        "shuffled",
+        "--duration",
+        "300ms",
+        "--repeat",
+        "40",
+    ];
+    run(&dir, &[&flags[..], &["--think", "60ms"]].concat());
+    let run = contents(&dir);
+    let conversations = arrivals(&run).len();
+    assert!((1..=6).contains(&conversations), "{conversations}");
+    assert_eq!(run.manifest.ending, Some(Ending::Complete));
+}
+
+#[test]
+fn a_sweep_that_had_ended_is_not_gone_on_with() {
+    let dir = workplace();
+    let rule = [
+        "--sweep",
+        "sessions=1..8,x2",
+        "--until",
+        "ttft_p50<=0.001ms",
+    ];
+    run(&dir, &[&rule[..], &["--repeat", "8"]].concat());
+    let before = contents(&dir).requests.len();
+    assert_eq!(before, 8 * 2, "the first level breaks the rule");
+    let manifest = dir.path().join("run/manifest.json");
+    let text = fs::read_to_string(&manifest).expect("manifest");
+    let mut killed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let fields = killed.as_object_mut().expect("a map");
+    (fields.remove("ending"), fields.remove("ended"));
+    fs::write(&manifest, killed.to_string()).expect("manifest");
+    harness(&dir)
+        .args(["run", "--resume", "run", "--no-report"])
+        .assert()
+        .success();
+    let run = contents(&dir);
+    assert_eq!(run.manifest.ending, Some(Ending::Complete));
+    assert_eq!(run.requests.len(), before, "no further level");
+    let loads = loads(&dir);
+    assert_eq!(loads.len(), 4, "a line a cell, over both sessions");
+    assert_eq!((loads[0].attempts, loads[1].attempts), (16, 0));
+    assert!(
+        loads[1]
+            .ended
+            .as_deref()
+            .is_some_and(|why| why.contains("broke a rule"))
+    );
 }
 
 #[test]

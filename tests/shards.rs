@@ -6,6 +6,7 @@
     reason = "a file, a process or a line that is not there is a failed test"
 )]
 
+use prefixbench::record::load::read_load;
 use prefixbench::record::{Run, RunContents};
 use prefixbench::server::{Handle, Options, Server, Speed};
 use serde_json::Value;
@@ -155,8 +156,26 @@ fn four_shards_as_processes_merge_into_the_tables_of_one_run() {
             assert_eq!(timeless(dir, &format!("merged/{table}")), whole, "{table}");
         }
         assert_eq!(shares(dir, "merged"), shares(dir, "whole"));
+        assert_eq!(loads(dir, "merged"), loads(dir, "whole"));
         spread_and_apart(dir);
     }
+}
+
+/// What `load.jsonl` says of each cell, without times.
+fn loads(dir: &Path, run: &str) -> Vec<(String, u64, u64, u64, Option<u64>)> {
+    let lines = read_load(&dir.join(run)).expect("lines that read");
+    let lines = lines.into_iter().map(|line| {
+        let lateness = line.lateness.map(|late| late.buckets);
+        let counted = lateness.map(|buckets| buckets.iter().map(|(_, count)| count).sum());
+        (
+            line.cell,
+            line.attempts,
+            line.requests,
+            line.failed,
+            counted,
+        )
+    });
+    lines.collect()
 }
 
 /// Every conversation in exactly one shard, no shard with all of them, no nonce or salt
@@ -218,7 +237,7 @@ fn the_index_of_a_pod_and_the_variables_of_a_job_choose_the_shard() {
 fn what_cannot_be_a_shard_is_refused_with_the_way_out() {
     let dir = folder();
     let dir = dir.path();
-    let cases: [(&[&str], Option<&str>, &str); 8] = [
+    let cases: [(&[&str], Option<&str>, &str); 9] = [
         (&["--shard", "1/2"], None, "need one nonce"),
         (&["--shard", "0/2"], None, "counted from 1"),
         (&["--shard", "3/2"], None, "no shard 3 of 2"),
@@ -232,6 +251,18 @@ fn what_cannot_be_a_shard_is_refused_with_the_way_out() {
             &["--shards", "2", "--nonce", "12345678"],
             Some("2"),
             "counts from 0 to 1",
+        ),
+        (
+            &[
+                "--shard",
+                "1/2",
+                "--nonce",
+                "12345678",
+                "--sweep",
+                "sessions=1..4,x2",
+            ],
+            None,
+            "a shard knows only its own part",
         ),
         (
             &["--shard", "1/2", "--nonce", "12345678", "--isolate", "run"],
@@ -380,9 +411,28 @@ fn the_job_runs_as_many_shards_as_it_has_completions() {
         list.iter().map(|entry| entry["name"].to_string()).collect()
     };
     assert_eq!(names(mounts), names(volumes));
-    let merge = yaml("merge.yaml");
+    let merge = yaml("merge/merge.yaml");
     let container = &merge["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["args"][0], "merge");
+}
+
+#[test]
+fn one_entry_names_the_image_of_both_jobs() {
+    let image = yaml("image/kustomization.yaml");
+    assert_eq!(image["kind"], "Component");
+    for (kustomization, component, job) in [
+        ("kustomization.yaml", "image", "job.yaml"),
+        ("merge/kustomization.yaml", "../image", "merge/merge.yaml"),
+    ] {
+        let all = yaml(kustomization);
+        assert_eq!(all["components"][0], component, "{kustomization}");
+        assert_eq!(all["namespace"], "prefixbench", "{kustomization}");
+        let resources = all["resources"].as_array().expect("resources");
+        let name = Path::new(job).file_name().and_then(|name| name.to_str());
+        assert!(resources.iter().any(|one| one.as_str() == name), "{job}");
+        let container = &yaml(job)["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["image"], image["images"][0]["name"], "{job}");
+    }
 }
 
 #[test]

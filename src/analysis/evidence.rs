@@ -3,6 +3,7 @@
 use super::levels::LevelPlace;
 use super::samples::{Cell, Sample};
 use super::stats::quantile;
+use super::waits::Waits;
 use crate::chat::UsageOrigin;
 use crate::record::request::{ANSWER_CACHE, GATEWAY_FALLBACK, GATEWAY_RETRIED, LONG_WAIT};
 use crate::record::{IDLE_CUT, Outcome, has_schedule, is_late};
@@ -22,7 +23,9 @@ const NAMED: usize = 3;
 pub struct Evidence {
     /// Attempts recorded.
     pub attempts: u64,
-    /// Of these, answered.
+    /// Requests, of which each was attempted once or more.
+    pub requests: u64,
+    /// Attempts that were answered.
     pub answered: u64,
     /// Attempts by outcome, `ok` included.
     pub outcomes: BTreeMap<&'static str, u64>,
@@ -37,8 +40,8 @@ pub struct Evidence {
     pub unreliable: u64,
     /// Counted, but without a bound.
     pub without_bound: u64,
-    /// Conversations that did not begin on the cache that they were to begin on; they
-    /// are left out of all shares.
+    /// Answered in a conversation that did not begin on the cache that it was to begin on;
+    /// left out of all shares.
     pub contaminated: u64,
     /// Answered by a gateway from its own cache of whole answers.
     #[serde(skip_serializing_if = "is_zero")]
@@ -65,13 +68,16 @@ pub struct Evidence {
     /// Sent behind a rest of the scenario that was cut short.
     #[serde(skip_serializing_if = "is_zero")]
     pub idle_cut: u64,
-    /// Attempts behind the first.
+    /// Requests with more attempts than one.
     pub retried: u64,
     /// Not sent again, since the server asked for a longer wait than is waited for.
     #[serde(skip_serializing_if = "is_zero")]
     pub long_wait: u64,
-    /// Sent more than [`LATE_ABOVE`] after their due time.
+    /// Attempts that were sent more than [`LATE_ABOVE`] after their due time.
     pub late: u64,
+    /// Requests that waited for a limit before they were sent.
+    #[serde(skip_serializing_if = "Waits::is_empty")]
+    pub limited: Waits,
     /// Cells whose client was too late for their times to be believed.
     pub late_cells: Vec<LateCell>,
     /// Live answers that were asked for a fact; of these, without it.
@@ -109,6 +115,7 @@ impl Evidence {
     pub fn is_clean(&self) -> bool {
         let seen = Self {
             attempts: self.attempts,
+            requests: self.requests,
             answered: self.answered,
             outcomes: self.outcomes.clone(),
             asked: self.asked,
@@ -124,11 +131,15 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
     for sample in samples {
         found.attempts += 1;
         *found.outcomes.entry(sample.outcome.as_str()).or_default() += 1;
-        found.retried += u64::from(sample.place.2 > 1);
         found.late += u64::from(sample.late > LATE_ABOVE);
-        found.after_failure += u64::from(sample.has("after_failure"));
         found.long_wait += u64::from(sample.has(LONG_WAIT));
-        found.idle_cut += u64::from(sample.has(IDLE_CUT));
+        found.retried += u64::from(sample.place.2 == 2);
+        if sample.place.2 == 1 {
+            // Every attempt of a request has these.
+            found.requests += 1;
+            found.after_failure += u64::from(sample.has("after_failure"));
+            found.idle_cut += u64::from(sample.has(IDLE_CUT));
+        }
         if sample.outcome != Outcome::Ok {
             continue;
         }
@@ -150,7 +161,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
             UsageOrigin::Reported => {}
         }
         found.without_bound += u64::from(sample.counted().is_some() && sample.bound.is_none());
-        found.contaminated += u64::from(sample.has("contaminated") && sample.is_first());
+        found.contaminated += u64::from(sample.has("contaminated"));
         found.answer_cache += u64::from(sample.has(ANSWER_CACHE));
         found.gateway_retried += u64::from(sample.has(GATEWAY_RETRIED));
         found.gateway_fallback += u64::from(sample.has(GATEWAY_FALLBACK));
@@ -165,6 +176,7 @@ pub fn evidence(samples: &[Sample]) -> Evidence {
         }
     }
     found.late_cells = late_cells(samples);
+    found.limited = Waits::of(samples);
     found
 }
 
@@ -214,6 +226,6 @@ fn late_cells(samples: &[Sample]) -> Vec<LateCell> {
     clippy::cast_sign_loss,
     reason = "between two numbers of microseconds"
 )]
-fn micros(value: f64) -> Micros {
+pub(super) fn micros(value: f64) -> Micros {
     Micros(value.round() as u64)
 }

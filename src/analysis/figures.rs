@@ -84,8 +84,11 @@ pub struct Figures {
     /// latency.
     #[serde(skip_serializing_if = "Apart::is_empty")]
     pub gateway: Apart,
-    /// Time to first token.
+    /// Time to first token, from when the request was sent: the server's.
     pub ttft: Latency,
+    /// Time to first token, from when the request was due first: with waits for limits,
+    /// tries before, and the client's own lateness.
+    pub ttft_from_due: Latency,
     /// Time per generated token behind the first: from the first text to the end
     /// of the answer, over the tokens generated less one.
     pub between_tokens: Latency,

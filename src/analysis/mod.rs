@@ -35,6 +35,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod unbilled;
+mod waits;
 
 pub use across::{Across, Side};
 pub use difference::{Difference, Estimate};
@@ -50,3 +51,4 @@ pub use results::{
 };
 pub use samples::{Cell, Sample, Samples, cut_off, labelled};
 pub use tables::{BreakTotal, TurnRow};
+pub use waits::Waits;

@@ -109,6 +109,9 @@ pub struct Sample {
     /// Time to first token: from sent to the first text, reasoning or tool delta. As the
     /// next, `None` where a gateway did not simply pass the answer on.
     pub ttft: Option<Micros>,
+    /// The same from when the request was due first; see
+    /// [`Stamps::ttft_from_due`](crate::record::Stamps::ttft_from_due).
+    pub ttft_from_due: Option<Micros>,
     /// From sent to the end of the answer.
     pub took: Option<Micros>,
     /// How late the client itself was; see [`Stamps::lateness`](crate::record::Stamps::lateness).
@@ -116,6 +119,8 @@ pub struct Sample {
     /// The same where the record says when the request was ready, so that connecting is no
     /// part of it.
     pub own_late: Option<Micros>,
+    /// What it waited for limits; `None` where it did not.
+    pub limited: Option<Micros>,
     /// Flags of the record and of the analysis.
     pub flags: Arc<[Arc<str>]>,
     /// Steps since the previous turn.
@@ -300,9 +305,11 @@ impl<'a> Maker<'a> {
             broke: computed.and_then(|computed| computed.broke.clone()),
             sent: stamps.sent_us,
             ttft: since_sent(stamps.first_text_us).filter(|_| !of_gateway),
+            ttft_from_due: stamps.ttft_from_due().filter(|_| !of_gateway),
             took: since_sent(stamps.done_us).filter(|_| !of_gateway),
             late: stamps.lateness().unwrap_or_default(),
             own_late: stamps.ready_us.and_then(|_| stamps.lateness()),
+            limited: stamps.limited_us,
             flags: self.flags(record, computed),
             events: self
                 .names

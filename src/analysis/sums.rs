@@ -64,6 +64,7 @@ struct Bills {
 #[derive(Default)]
 struct Times {
     ttft_us: Vec<u64>,
+    ttft_from_due_us: Vec<u64>,
     between_ns: Vec<u64>,
     took_us: Vec<u64>,
 }
@@ -428,6 +429,8 @@ impl Written {
 impl Times {
     fn add(&mut self, sample: &Sample) {
         self.ttft_us.extend(sample.ttft.map(|ttft| ttft.0));
+        let from_due = sample.ttft_from_due;
+        self.ttft_from_due_us.extend(from_due.map(|ttft| ttft.0));
         self.took_us.extend(sample.took.map(|took| took.0));
         self.between_ns.extend(sample.between_tokens_ns());
     }
@@ -436,6 +439,7 @@ impl Times {
     fn figures(&mut self, failed: usize) -> Figures {
         Figures {
             ttft: latency(&mut self.ttft_us, 1.0, failed),
+            ttft_from_due: latency(&mut self.ttft_from_due_us, 1.0, failed),
             between_tokens: latency(&mut self.between_ns, 1e3, failed),
             took: latency(&mut self.took_us, 1.0, failed),
             ..Figures::default()

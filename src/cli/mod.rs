@@ -81,7 +81,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     // What lower modules find worth a warning; a second call finds the first one's.
     let _already_set = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        // Takes escape sequences out where a pipe or NO_COLOR says so.
+        .with_writer(anstream::stderr)
         .with_max_level(tracing::Level::WARN)
         .without_time()
         .with_target(false)

@@ -3,6 +3,7 @@
 use super::exit::{Exit, Failure};
 use super::output;
 use super::target::parse_model;
+use crate::cache::Model;
 use crate::server::{
     Faults, Options, PROFILES, Profile, Server, Speed, TEMPLATES, Template, find_profile,
 };
@@ -41,7 +42,8 @@ pub(super) struct Arguments {
     #[arg(long, default_value = "plain")]
     template: String,
 
-    /// Milliseconds after an answer until its cache entries can be read
+    /// Milliseconds after an answer until its cache entries can be read; not with profiles whose
+    /// entries can be read as soon as a request is scheduled (vllm, sglang)
     #[arg(long, value_name = "MS", default_value_t = 0)]
     visible_after: u64,
 
@@ -152,6 +154,23 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     })
 }
 
+/// Refuses to delay entries that can be read while they are computed.
+fn can_be_delayed(profile: &Profile, model: Option<&Model>) -> Result<(), Failure> {
+    let own = profile.model.parse().ok();
+    let shared = model
+        .or(own.as_ref())
+        .filter(|model| model.shares_in_flight());
+    let Some(shared) = shared else { return Ok(()) };
+    Err(Failure::wrong(
+        format!(
+            "`--visible-after` does nothing with the cache model `{shared}`: its entries can be read \
+             as soon as a request is scheduled"
+        ),
+        "leave it out, or choose a server that keeps entries when an answer ends: --profile openai, \
+         or another --cache-model",
+    ))
+}
+
 fn options(arguments: Arguments) -> Result<Options, Failure> {
     let mut faults = Faults::default();
     for fault in &arguments.faults {
@@ -186,9 +205,15 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
         },
         None => speed,
     };
+    let profile = profile(&arguments.profile)?;
+    let cache_model = arguments.cache_model.as_deref().map(parse_model);
+    let cache_model = cache_model.transpose()?;
+    if arguments.visible_after > 0 {
+        can_be_delayed(profile, cache_model.as_ref())?;
+    }
     Ok(Options {
         addr: SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port)),
-        profile: profile(&arguments.profile)?,
+        profile,
         seed: arguments.seed,
         faults,
         speed,
@@ -201,11 +226,29 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
         requests_per_minute: arguments.requests_per_minute,
         stamps: arguments.stamps,
         canned: arguments.canned,
-        cache_model: arguments
-            .cache_model
-            .as_deref()
-            .map(parse_model)
-            .transpose()?,
+        cache_model,
         ..Options::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_read_while_it_is_computed_cannot_be_delayed() {
+        for (profile, model, refused) in [
+            ("vllm", None, true),
+            ("sglang", None, true),
+            ("openai", None, false),
+            ("deepseek", None, false),
+            ("vllm", Some("steps:128,min=1024"), false),
+            ("openai", Some("blocks:16"), true),
+        ] {
+            let own = find_profile(profile).expect("a profile");
+            let model: Option<Model> = model.map(|model| model.parse().expect("a model"));
+            let found = can_be_delayed(own, model.as_ref());
+            assert_eq!(found.is_err(), refused, "{profile}");
+        }
+    }
 }

@@ -12,6 +12,8 @@ use crate::record::PublicUrl;
 use crate::server::Handle;
 use crate::transport::{Client, Header};
 use serde_json::Value;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,8 +66,9 @@ pub(super) struct Aim {
     pub(super) tokenizer: Option<std::path::PathBuf>,
 
     /// What keeps conversations apart in the cache: salts where the server has them, else a nonce
-    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
-    pub(super) isolate_by: IsolateBy,
+    /// [default: auto]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(super) isolate_by: Option<IsolateBy>,
 
     /// Ask for the token ids of answers too (vLLM): bounds are exact even where a text does not
     /// tokenise to what was generated; always with live replies
@@ -97,17 +100,26 @@ pub(super) enum IsolateBy {
     Reset,
 }
 
-impl IsolateBy {
-    /// The name as written on the command line.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
+impl fmt::Display for IsolateBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::Auto => "auto",
             Self::Salt => "salt",
             Self::Nonce => "nonce",
             Self::Reset => "reset",
-        }
+        })
     }
+}
 
+impl FromStr for IsolateBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        clap::ValueEnum::from_str(text, false)
+    }
+}
+
+impl IsolateBy {
     /// Whether salts are sent to a target that is known to have them, or not to.
     fn salted(self, known: bool) -> bool {
         match self {
@@ -157,8 +169,8 @@ impl Aim {
             model: Arc::from(self.model.as_deref().unwrap_or(UNNAMED)),
             wire: self.family(dialect, Engine::Embedded)?.wire(),
             engine: Engine::Embedded,
-            salted: self.isolate_by.salted(true),
-            resets: self.isolate_by == IsolateBy::Reset,
+            salted: self.isolate_by.unwrap_or_default().salted(true),
+            resets: self.isolate_by == Some(IsolateBy::Reset),
             tools_first: true,
             cache: Some(self.cache_model()?.unwrap_or(cache)),
             lifetime: self.lifetime.map(Duration::from_secs).or(lifetime),
@@ -216,8 +228,8 @@ impl Aim {
             Engine::Embedded => embedded_knows_salt(&target, client).await,
             Engine::LlamaCpp | Engine::Other => false,
         };
-        target.salted = self.isolate_by.salted(knows_salt);
-        target.resets = self.isolate_by == IsolateBy::Reset;
+        target.salted = self.isolate_by.unwrap_or_default().salted(knows_salt);
+        target.resets = self.isolate_by == Some(IsolateBy::Reset);
         if target.engine == Engine::LlamaCpp {
             // It announces to keep a connection and closes it behind a long answer.
             target.headers.push(Header::plain("connection", "close"));
@@ -436,7 +448,7 @@ fn label<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// What a client that cannot be built is told as.
-pub(super) fn no_client(error: impl std::fmt::Display) -> Failure {
+pub(super) fn no_client(error: impl fmt::Display) -> Failure {
     Failure::new(
         Exit::Unexpected,
         format!("cannot start the HTTP client: {error}"),

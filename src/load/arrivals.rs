@@ -57,6 +57,9 @@ impl Opening {
 pub struct Beginning {
     /// At most so many conversations.
     pub conversations: u32,
+    /// Whether there are so many, unless time ends them before; else as many as begin in
+    /// the time given.
+    pub counted: bool,
     /// None begins later than this after the cell's start.
     pub until: Option<Duration>,
     /// How they begin.
@@ -79,6 +82,7 @@ pub fn beginning(
     let most = count.unwrap_or(MOST_CONVERSATIONS).min(MOST_CONVERSATIONS);
     let closed = |changes: Vec<(Duration, usize)>| Beginning {
         conversations: most,
+        counted: count.is_some() || until.is_none(),
         until,
         opening: Opening::Closed(Arc::from(changes)),
     };
@@ -87,6 +91,7 @@ pub fn beginning(
         let times: Arc<[Duration]> = within.take(most as usize).collect();
         Beginning {
             conversations: u32::try_from(times.len()).unwrap_or(u32::MAX),
+            counted: true,
             until,
             opening: Opening::Open(times),
         }

@@ -2,15 +2,18 @@
 
 use super::arrivals::Opening;
 use super::crew::Crew;
-use super::isolation::Isolate;
+use super::health::Health;
+use super::isolation::{Isolate, Units};
 use super::known::{self, Known, StartState, begun};
 use super::limits::Gate;
 use super::reset::ResetError;
 use super::session::{Labels, Session};
 use super::target::Target;
+use super::todo::Todo;
 use super::writer::ToWriter;
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
+use crate::record::ledger::CellTime;
 use crate::record::{Fact, Outcome};
 use crate::scenario::model::{Action, Scenario, Step};
 use crate::scenario::pace::Think;
@@ -37,12 +40,13 @@ pub struct Cell {
     pub load: Arc<str>,
     /// What strategies are started with.
     pub resources: Arc<dyn Resources>,
-    /// First of its unit numbers: that of the cell itself; its conversations
-    /// have those that follow. Different cells of a run share none.
-    pub units: u64,
+    /// Its unit numbers. Different cells of a run share none.
+    pub units: Units,
     /// Number of conversations, at most.
     pub repeats: u32,
-    /// None begins later than this after the cell's start.
+    /// Whether it has so many, unless time ends it before; else as many as begin in time.
+    pub counted: bool,
+    /// None begins later than this in the cell's own time, which passes while it runs.
     pub until: Option<Duration>,
     /// How conversations begin.
     pub opening: Opening,
@@ -59,6 +63,11 @@ impl Cell {
     /// `quickstart/dev/1`; unique in a run.
     pub fn conversation(&self, repeat: u32) -> String {
         [self.name().as_str(), "/", &repeat.to_string()].concat()
+    }
+
+    /// Whether it ends by its own time, which then has to be known when it goes on.
+    pub fn ends_by_time(&self) -> bool {
+        self.until.is_some() && matches!(self.opening, Opening::Closed(_))
     }
 
     /// Whether building a prompt may wait for a process: the user's own builder
@@ -93,7 +102,8 @@ pub struct Limits {
 pub enum CellEnd {
     /// The run was told to stop.
     Stopped,
-    /// The target refuses everything alike: wrong key, path or model, or no connection.
+    /// The target refuses everything alike: wrong key, path or model, or no connection
+    /// where it has never answered.
     Refused {
         /// Kind of refusal.
         outcome: Outcome,
@@ -102,7 +112,7 @@ pub enum CellEnd {
         /// What the target said.
         message: String,
     },
-    /// Turn after turn of a conversation failed.
+    /// Turn after turn of a conversation failed, or nothing was answered for long.
     Failing {
         /// Kind of the last failure.
         outcome: Outcome,
@@ -161,6 +171,8 @@ pub struct RunnerSetup {
     pub limits: Limits,
     /// What holds requests to this target back.
     pub gate: Arc<Gate>,
+    /// Whether this target answers.
+    pub health: Health,
     /// How long a person thinks between turns.
     pub think: Option<Think>,
     /// Seed of everything drawn.
@@ -201,8 +213,9 @@ impl Runner {
         self.known.probe(&self.setup, cell).await
     }
 
-    /// Runs these conversations of `cell`, beginning them as its opening says, and
-    /// returns when all have ended.
+    /// Runs what is to be done of `cell`, beginning conversations as its opening says, and
+    /// returns when all have ended. What has not begun by the end of a closed cell's time
+    /// is left.
     ///
     /// A schedule waits for nobody: a conversation that is due begins, whatever the
     /// others do. A shard keeps the times of the whole; a run that is gone on with
@@ -212,15 +225,34 @@ impl Runner {
     ///
     /// The first reason for which a conversation ended early; conversations
     /// that have not begun by then do not begin.
-    pub async fn run(&self, cell: &Arc<Cell>, repeats: &[u32]) -> Result<(), CellEnd> {
+    pub async fn run(&self, cell: &Arc<Cell>, todo: &mut Todo) -> Result<(), CellEnd> {
         self.known.cell(&self.setup, cell).await?;
         let mut crew = Crew::new(self, cell);
         match &cell.opening {
-            Opening::Closed(changes) => crew.closed(changes, repeats).await,
-            Opening::Open(times) => crew.open(times, repeats).await,
+            Opening::Closed(changes) => {
+                self.time(cell, todo, todo.until).await;
+                crew.closed(changes, todo).await;
+                self.time(cell, todo, None).await;
+            }
+            Opening::Open(times) => {
+                crew.open(times, &todo.all()).await;
+                todo.go_on_with(Vec::new());
+            }
         }
         let reasons = crew.wait().await;
         self.verdict(reasons)
+    }
+
+    /// Notes that the time of a cell that ends by time passes from now on, or stands still.
+    async fn time(&self, cell: &Cell, todo: &Todo, until: Option<Duration>) {
+        if cell.ends_by_time() {
+            let fact = CellTime {
+                cell: Arc::from(cell.name()),
+                passed_us: Micros::from(todo.passed),
+                until_us: until.map(Micros::from),
+            };
+            known::note(&self.setup, Fact::Time(fact)).await;
+        }
     }
 
     /// The first reason that does not merely follow from another.

@@ -5,6 +5,7 @@
 //! whoever has a free seat.
 
 use super::cell::{Cell, CellEnd, Runner};
+use super::todo::Todo;
 use crate::units::Micros;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -66,14 +67,16 @@ struct Seats {
     all: Arc<All>,
     /// How many there are from when on.
     changes: Vec<(Duration, usize)>,
+    /// When they were put up, and how much of the cell's time had passed by then.
     started: Micros,
+    passed: Duration,
     line: Mutex<Line>,
 }
 
 /// Who waits for a seat.
 struct Line {
-    /// Conversations that have not begun, the next one last.
-    waiting: Vec<u32>,
+    /// Conversations that have not begun.
+    waiting: Todo,
     /// Seats that are taken.
     taken: usize,
 }
@@ -91,51 +94,54 @@ enum Step {
 impl Seats {
     /// What is to be done now. A seat that begins a conversation is taken by it.
     fn step(&self) -> Step {
-        let since = self.since();
-        if self.is_over(since) {
+        let at = self.at();
+        let mut line = locked(&self.line);
+        if self.all.no_more.is_cancelled() || !line.waiting.has_one(at) {
             return Step::Done;
         }
-        let (allowed, change) = allowed(&self.changes, since);
-        let mut line = locked(&self.line);
+        let (allowed, change) = self.allowed(&line, at);
         if line.taken < allowed {
-            let Some(repeat) = line.waiting.pop() else {
+            let Some(repeat) = line.waiting.next(at) else {
                 return Step::Done;
             };
             line.taken += 1;
             return Step::Begin(repeat);
         }
-        let wake = [change, self.all.cell.until].into_iter().flatten().min();
+        let until = line.waiting.until.filter(|until| at < *until);
+        let wake = [change, until].into_iter().flatten().min();
         if line.taken == 0 && wake.is_none() {
             return Step::Done;
         }
-        Step::Wait(wake.map(|at| at.saturating_sub(since)))
+        Step::Wait(wake.map(|wake| wake.saturating_sub(at)))
     }
 
     /// The next one on a seat that has become free; the seat is given up where there
     /// is none.
     fn next(&self) -> Option<u32> {
-        let since = self.since();
-        let (allowed, _) = allowed(&self.changes, since);
-        let over = self.is_over(since);
+        let at = self.at();
         let mut line = locked(&self.line);
-        let next = if over || line.taken > allowed {
+        let (allowed, _) = self.allowed(&line, at);
+        let next = if self.all.no_more.is_cancelled() || line.taken > allowed {
             None
         } else {
-            line.waiting.pop()
+            line.waiting.next(at)
         };
         line.taken -= usize::from(next.is_none());
         next
     }
 
-    fn since(&self) -> Duration {
+    /// Now, in the cell's time.
+    fn at(&self) -> Duration {
         let now = self.all.runner.setup.client.now();
-        Duration::from_micros(now.0.saturating_sub(self.started.0))
+        self.passed + Duration::from_micros(now.0.saturating_sub(self.started.0))
     }
 
-    /// Whether no conversation begins so long after the start.
-    fn is_over(&self, since: Duration) -> bool {
-        let over = self.all.cell.until.is_some_and(|until| since >= until);
-        over || self.all.no_more.is_cancelled()
+    /// How many may be open at this instant of the cell's time, and when that changes.
+    /// Those that had begun before have a seat also where a ramp ended in none.
+    fn allowed(&self, line: &Line, at: Duration) -> (usize, Option<Duration>) {
+        let (allowed, change) = allowed(&self.changes, at);
+        let owed = usize::from(line.waiting.is_over(at));
+        (allowed.max(owed), change)
     }
 }
 
@@ -168,23 +174,36 @@ impl Crew {
         }
     }
 
-    /// Begins one whenever fewer are open than are allowed.
-    pub(super) async fn closed(&mut self, changes: &[(Duration, usize)], repeats: &[u32]) {
+    /// Begins one whenever fewer are open than are allowed, until all have ended. Leaves
+    /// in `todo` what has not begun.
+    pub(super) async fn closed(&mut self, changes: &[(Duration, usize)], todo: &mut Todo) {
         let seats = Arc::new(Seats {
             all: Arc::clone(&self.all),
             changes: changes.to_vec(),
             started: self.all.runner.setup.client.now(),
+            passed: todo.passed,
             line: Mutex::new(Line {
-                waiting: repeats.iter().rev().copied().collect(),
+                waiting: std::mem::replace(todo, Todo::of(Vec::new())),
                 taken: 0,
             }),
         });
+        self.fill(&seats).await;
+        while let Some(ended) = self.open.join_next().await {
+            self.ended(ended);
+        }
+        let mut line = locked(&seats.line);
+        line.waiting.pass(seats.at());
+        *todo = std::mem::replace(&mut line.waiting, Todo::of(Vec::new()));
+    }
+
+    /// Fills the seats, until nobody else begins on one that is free now.
+    async fn fill(&mut self, seats: &Arc<Seats>) {
         loop {
             while let Some(ended) = self.open.try_join_next() {
                 self.ended(ended);
             }
             match seats.step() {
-                Step::Begin(first) => self.seat(Arc::clone(&seats), first),
+                Step::Begin(first) => self.seat(Arc::clone(seats), first),
                 Step::Wait(rest) => self.wait_for(rest).await,
                 Step::Done => return,
             }

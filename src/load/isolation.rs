@@ -65,21 +65,75 @@ pub struct Isolation {
     pub epoch: u32,
 }
 
-/// Units beside those of cells and conversations begin here, so that what warms a
+/// Units of what is measured end here; those beside them begin, so that what warms a
 /// server shares nothing with what is measured on it.
-const BESIDE: u64 = 50_000_000;
+pub const MOST_UNITS: u64 = 50_000_000;
+
+/// Numbers of the units of one cell: its own, and those of its conversations.
+///
+/// There are as many nonces as eight digits have values, so numbers are not to be wasted
+/// on conversations that might be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    /// Of the whole run.
+    run: u64,
+    /// Of the cell.
+    cell: u64,
+    /// From one conversation to the next.
+    step: u64,
+}
+
+impl Units {
+    /// Numbers that follow each other, for a cell whose conversations are counted. The
+    /// first is the cell's.
+    pub fn block(first: u64) -> Self {
+        Self {
+            run: 0,
+            cell: first,
+            step: 1,
+        }
+    }
+
+    /// Numbers for the cell at `position`, from 0, of a run of so many `cells` of which
+    /// nobody knows how many conversations they will have: those with the same number
+    /// stand side by side, so that numbers grow with what has really been run.
+    ///
+    /// Sessions of a run share none: the first has odd multiples of the cells, the second
+    /// odd multiples of twice as many, and so on.
+    pub fn across(position: usize, cells: usize, session: u32) -> Self {
+        // One more, which is the whole run.
+        let cells = (cells as u64).saturating_add(1).min(MOST_UNITS);
+        let run = cells << session.min(32);
+        Self {
+            run,
+            cell: run + position as u64 + 1,
+            step: 2 * run,
+        }
+    }
+
+    /// How many conversations have numbers below [`MOST_UNITS`].
+    pub fn conversations(self) -> u64 {
+        MOST_UNITS.saturating_sub(self.cell + 1) / self.step
+    }
+
+    fn of(self, repeat: u32) -> u64 {
+        // Below 2^26 times 2^33 times 2^32, cut to what a number holds.
+        self.step
+            .saturating_mul(u64::from(repeat))
+            .saturating_add(self.cell)
+    }
+}
 
 impl Isolation {
-    /// Decides for the conversation that is `repeat` of the cell whose unit
-    /// numbers begin at `units`.
+    /// Decides for the conversation that is `repeat` of the cell with these `units`.
     ///
     /// `run` is the run's nonce; with it and the same numbers the same salts
     /// and nonces come out again, and no two units of a run share one.
-    pub fn of(isolate: Isolate, run: Nonce, target: &Target, units: u64, repeat: u32) -> Self {
+    pub fn of(isolate: Isolate, run: Nonce, target: &Target, units: Units, repeat: u32) -> Self {
         let unit = match isolate {
-            Isolate::Conversation => units + u64::from(repeat),
-            Isolate::Cell => units,
-            Isolate::Run => 0,
+            Isolate::Conversation => units.of(repeat),
+            Isolate::Cell => units.cell,
+            Isolate::Run => units.run,
             Isolate::None => return Self::bare(target),
         };
         if target.resets {
@@ -89,10 +143,9 @@ impl Isolation {
         Self::in_unit(run, target, unit)
     }
 
-    /// A unit that nothing measured belongs to, for the cell whose unit numbers begin
-    /// at `units`.
-    pub fn beside(run: Nonce, target: &Target, units: u64) -> Self {
-        Self::in_unit(run, target, BESIDE + units)
+    /// A unit that nothing measured belongs to, for the cell with these `units`.
+    pub fn beside(run: Nonce, target: &Target, units: Units) -> Self {
+        Self::in_unit(run, target, MOST_UNITS.saturating_add(units.cell))
     }
 
     /// With nothing that keeps it apart.
@@ -141,6 +194,7 @@ mod tests {
     }
 
     fn of(isolate: Isolate, salted: bool, units: u64, repeat: u32) -> Isolation {
+        let units = Units::block(units);
         Isolation::of(isolate, Nonce::draw(1), &target(salted), units, repeat)
     }
 
@@ -174,10 +228,51 @@ mod tests {
     }
 
     #[test]
+    fn cells_that_end_by_time_and_sessions_of_their_run_share_no_nonce() {
+        const CELLS: usize = 104;
+        let (run, target) = (Nonce::draw(1), target(false));
+        let mut nonces = BTreeSet::new();
+        let mut count = 0;
+        for session in 0..4 {
+            for cell in 0..CELLS {
+                let units = Units::across(cell, CELLS, session);
+                // Those that a nonce for each possible conversation would not have told apart.
+                for repeat in [1, 2, 3, 4, 102, 103, 50_000, 50_001] {
+                    if u64::from(repeat) > units.conversations() {
+                        continue;
+                    }
+                    let of = Isolation::of(Isolate::Conversation, run, &target, units, repeat);
+                    nonces.insert(of.nonce.to_string());
+                    count += 1;
+                }
+                for isolate in [Isolate::Cell, Isolate::Run] {
+                    let of = Isolation::of(isolate, run, &target, units, 1);
+                    let new = nonces.insert(of.nonce.to_string());
+                    count += usize::from(new || isolate == Isolate::Cell);
+                }
+                nonces.insert(Isolation::beside(run, &target, units).nonce.to_string());
+                count += 1;
+            }
+        }
+        assert_eq!(nonces.len(), count);
+    }
+
+    #[test]
+    fn a_run_of_many_cells_that_end_by_time_has_numbers_for_all_that_it_may_run() {
+        for (cells, session, expected) in [(1, 0, 12_499_999), (104, 0, 238_094), (104, 3, 29_761)]
+        {
+            let units = Units::across(cells - 1, cells, session);
+            assert_eq!(units.conversations(), expected, "{cells} {session}");
+            let last = u32::try_from(expected).unwrap();
+            assert!(units.of(last) < MOST_UNITS && units.of(last + 1) >= MOST_UNITS);
+        }
+    }
+
+    #[test]
     fn what_warms_a_server_shares_nothing_with_what_is_measured() {
         for salted in [false, true] {
             let (run, target) = (Nonce::draw(1), target(salted));
-            let beside = Isolation::beside(run, &target, 7);
+            let beside = Isolation::beside(run, &target, Units::block(7));
             let measured = (0..20_000).map(|unit| of(Isolate::Cell, salted, unit, 1));
             assert!(measured.into_iter().all(|unit| unit != beside), "{salted}");
         }
@@ -189,7 +284,8 @@ mod tests {
             resets: true,
             ..target(true)
         };
-        let isolation = Isolation::of(Isolate::Conversation, Nonce::draw(1), &target, 1, 1);
+        let units = Units::block(1);
+        let isolation = Isolation::of(Isolate::Conversation, Nonce::draw(1), &target, units, 1);
         assert_eq!((isolation.salt, isolation.nonce), (None, Nonce::ZERO));
     }
 

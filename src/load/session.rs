@@ -7,6 +7,7 @@
 
 use super::arrivals::Thinking;
 use super::cell::{Cell, CellEnd, RunnerSetup};
+use super::health::may_pass;
 use super::isolation::Isolation;
 use super::limits::{Ask, Pass, Settled, Slot};
 use super::target::Target;
@@ -37,8 +38,12 @@ pub struct Measured {
     pub warnings: Vec<String>,
 }
 
-/// Turns of a conversation that may fail one after the other before it is given up.
+/// Turns of a conversation that fail one after the other before it is given up.
 const FAILING_TURNS: u32 = 5;
+
+/// How long a closed conversation rests behind a turn that found no connection: nobody
+/// has set the next one a time, and all that are left would fail within a second.
+const REST: Duration = Duration::from_secs(1);
 
 /// What every request of a conversation says of it, written out once.
 pub(super) struct Labels {
@@ -218,7 +223,7 @@ impl Session {
         inherited: &[Arc<str>],
         mut slot: Option<Slot>,
     ) -> Result<Answered, CellEnd> {
-        let mut attempt = 1;
+        let (mut attempt, first_due) = (1, due);
         loop {
             let pass = self.admitted(pending, slot.take()).await?;
             let limited = pass.limited.map(Micros::from);
@@ -227,6 +232,7 @@ impl Session {
             let mut measured = self.measure(pending, sent, &mut exchange, attempt);
             let stamps = &mut measured.record.stamps;
             (stamps.ready_us, stamps.limited_us) = (Some(ready), limited);
+            stamps.first_due_us = Some(first_due).filter(|first| *first != due);
             let asked = self.settled(pass, &exchange, &measured.record);
             let retry = match self.retry_after(&exchange, attempt, asked) {
                 Retry::After(wait) => Some(wait),
@@ -497,13 +503,36 @@ impl Session {
         Some(Thinking::new(think, scenario, self.repeat, seed))
     }
 
+    /// Whether the cell goes on behind a request that failed, the last one of so many
+    /// turns in a row.
+    fn goes_on(&self, failed: Answered, in_row: u32) -> Result<(), CellEnd> {
+        let health = &self.setup.health;
+        let has_answered = health.has_answered();
+        if let Some(end) = failed.end(has_answered) {
+            return Err(end);
+        }
+        let passes = has_answered && may_pass(failed.outcome, failed.status);
+        let outage = passes.then(|| health.failed(failed.done)).flatten();
+        if let Some(lasts) = outage {
+            let lasts = Duration::from_secs(lasts.as_secs());
+            let told = format!("; nothing has been answered for {}", shown(lasts));
+            return Err(failed.failing(&told));
+        }
+        // An outage ends by itself; what else fails so often in one conversation would
+        // in the others.
+        if in_row >= FAILING_TURNS && !passes {
+            return Err(failed.failing(""));
+        }
+        Ok(())
+    }
+
     /// Runs the conversation to its end, to its failure, or until the run stops.
     ///
     /// # Errors
     ///
     /// Why it ended early, where that concerns more than this conversation.
     pub(super) async fn run(&self, mut conversation: Box<Conversation>) -> Result<(), CellEnd> {
-        let (mut failed_in_row, mut any_failed, mut any_answered) = (0, false, false);
+        let (mut failed_in_row, mut any_failed) = (0, false);
         let mut idle_cut = false;
         let mut thinking = self.thinking();
         let (mut due, mut turn) = (self.arrival, None);
@@ -556,19 +585,21 @@ impl Session {
             let answered = self.ask(&pending, at, &inherited, slot).await?;
             due = Some(answered.done);
             if let Some(reply) = answered.reply {
-                (failed_in_row, any_answered) = (0, true);
+                failed_in_row = 0;
+                self.setup.health.answered();
                 conversation.answer(reply);
                 continue;
             }
-            if let Some(end) = answered.end(any_answered) {
-                return Err(end);
+            let gone = answered.outcome == Outcome::Connect;
+            self.goes_on(answered, failed_in_row + 1)?;
+            if gone && self.arrival.is_none() {
+                let rest = tokio::time::sleep(REST);
+                self.stop.run_until_cancelled(rest).await;
+                due = Some(self.setup.client.now());
             }
             failed_in_row += 1;
             any_failed = true;
-            if failed_in_row == FAILING_TURNS {
-                return Err(answered.failing());
-            }
-            if !conversation.fail() {
+            if failed_in_row == FAILING_TURNS || !conversation.fail() {
                 return Ok(());
             }
         }
@@ -633,12 +664,12 @@ async fn off_the_worker(
 
 impl Answered {
     /// Whether the failure ends more than its turn: nothing sent to this target
-    /// with this key and model can succeed. A server that answered before may
-    /// come back.
-    fn end(&self, any_answered: bool) -> Option<CellEnd> {
+    /// with this key and model can succeed. A server that answered any request of the
+    /// run may come back.
+    fn end(&self, has_answered: bool) -> Option<CellEnd> {
         match self.outcome {
             Outcome::Aborted => Some(CellEnd::Stopped),
-            Outcome::Connect if any_answered => None,
+            Outcome::Connect if has_answered => None,
             Outcome::Auth | Outcome::NotFound | Outcome::Connect => Some(CellEnd::Refused {
                 outcome: self.outcome,
                 status: self.status,
@@ -650,10 +681,10 @@ impl Answered {
 }
 
 impl Answered {
-    fn failing(self) -> CellEnd {
+    fn failing(self, why: &str) -> CellEnd {
         CellEnd::Failing {
             outcome: self.outcome,
-            message: self.error.unwrap_or_default(),
+            message: self.error.unwrap_or_default() + why,
         }
     }
 

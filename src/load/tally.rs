@@ -9,6 +9,8 @@ use crate::record::{Outcome, RequestRecord, has_schedule, is_late};
 use crate::scenario::pace::{Measure, Until};
 use crate::units::{Micros, Share};
 use hdrhistogram::Histogram;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Requests of a cell that failed, after their retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,25 @@ pub struct Lost {
     pub outcome: Outcome,
     /// What was said of it.
     pub message: String,
+    /// How many failed in which way.
+    pub kinds: BTreeMap<Outcome, u64>,
+}
+
+impl Lost {
+    /// How they failed, most often first: `timeout 7, reset 5`; of one way without its
+    /// number.
+    pub fn shown(&self) -> String {
+        let mut kinds: Vec<(Outcome, u64)> = self.kinds.iter().map(|(k, n)| (*k, *n)).collect();
+        kinds.sort_by_key(|(_, requests)| Reverse(*requests));
+        match kinds[..] {
+            [(only, _)] => only.as_str().to_owned(),
+            _ => {
+                let kinds = kinds.iter();
+                let shown = kinds.map(|(kind, requests)| format!("{} {requests}", kind.as_str()));
+                shown.collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
 }
 
 /// The requests of a cell so far.
@@ -88,8 +109,10 @@ impl Tally {
                     requests: 0,
                     outcome,
                     message: record.error.clone().unwrap_or_default(),
+                    kinds: BTreeMap::new(),
                 });
                 lost.requests += 1;
+                *lost.kinds.entry(outcome).or_default() += 1;
             }
             _ => {}
         }
@@ -188,8 +211,33 @@ fn note(histogram: &mut Histogram<u64>, value: Option<Micros>) {
     }
 }
 
+/// Linear between order statistics, as the quantiles of the tables are (Hyndman and Fan,
+/// definition 7): of few values, others differ by more than a histogram's digits.
 fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<Micros> {
-    (!histogram.is_empty()).then(|| Micros(histogram.value_at_quantile(q)))
+    let rank = q * histogram.len().checked_sub(1)? as f64;
+    let (below, above) = (
+        value_at(histogram, rank.floor())?,
+        value_at(histogram, rank.ceil())?,
+    );
+    let between = below + (above - below) * (rank - rank.floor());
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between two numbers of microseconds"
+    )]
+    let between = between.round() as u64;
+    Some(Micros(between))
+}
+
+/// The value of this rank, from 0.
+fn value_at(histogram: &Histogram<u64>, rank: f64) -> Option<f64> {
+    let mut before = 0;
+    let mut filled = histogram.iter_recorded();
+    let step = filled.find(|step| {
+        before += step.count_at_value();
+        before as f64 > rank
+    });
+    Some(step?.value_iterated_to() as f64)
 }
 
 #[cfg(test)]
@@ -244,7 +292,7 @@ mod tests {
             output_ids: None,
             finish: None,
             served_by: None,
-            headers: std::collections::BTreeMap::new(),
+            headers: BTreeMap::new(),
         }
     }
 
@@ -270,6 +318,21 @@ mod tests {
         assert!(!tally.is_late(), "990 us of 5 s");
         let all: u64 = tally.lateness().iter().map(|(_, count)| count).sum();
         assert_eq!(all, 1_000);
+    }
+
+    #[test]
+    fn of_few_values_quantiles_are_those_of_the_tables() {
+        let values = [10, 20, 30, 110];
+        let mut tally = Tally::default();
+        for late in values {
+            tally.record(&record(Outcome::Ok, late, 1_000));
+        }
+        // numpy.quantile([10, 20, 30, 110], q)
+        for (q, expected) in [(0.0, 10), (0.5, 25), (0.9, 86), (0.99, 108), (1.0, 110)] {
+            let found = tally.late(q).expect("sent").0;
+            assert!(found.abs_diff(expected) <= 1, "{q}: {found} {expected}");
+        }
+        assert_eq!(Tally::default().late(0.99), None);
     }
 
     #[test]
@@ -301,8 +364,32 @@ mod tests {
         tally.record(&record(Outcome::Shed, 0, 1));
         assert_eq!((tally.attempts, tally.requests, tally.answered), (4, 3, 1));
         assert_eq!((tally.failed(), tally.shed), (2, 1));
-        let lost = tally.lost.expect("one");
+        let lost = tally.lost.clone().expect("one");
         assert_eq!((lost.requests, lost.outcome), (1, Outcome::Cut));
+        assert_eq!(lost.shown(), "cut");
+        for _ in 0..2 {
+            tally.record(&record(Outcome::Timeout, 0, 1));
+        }
+        let lost = tally.lost.expect("three");
+        assert_eq!((lost.requests, lost.outcome), (3, Outcome::Cut));
+        assert_eq!(lost.shown(), "timeout 2, cut 1");
+    }
+
+    #[test]
+    fn an_answer_behind_retries_is_waited_for_since_the_first_of_them() {
+        let mut tally = Tally::default();
+        let mut retry = record(Outcome::Ok, 0, 20_000);
+        retry.stamps.due_us = Micros(1_001_000);
+        retry.stamps.first_due_us = Some(Micros(1_000));
+        retry.stamps.ready_us = Some(Micros(1_001_100));
+        retry.stamps.sent_us = Some(Micros(1_001_100));
+        retry.stamps.first_text_us = Some(Micros(1_021_100));
+        tally.record(&retry);
+        near(tally.ttft(0.9), 20_000);
+        near(tally.ttft_due(0.9), 1_020_100);
+        near(tally.late(0.9), 100);
+        let rule = "ttft_due_p90<=100ms".parse().unwrap();
+        assert!(tally.broken(&[rule]).is_some(), "the retries' waits count");
     }
 
     #[test]

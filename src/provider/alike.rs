@@ -4,6 +4,8 @@
 //! the same bytes again, and to compare bytes costs a small part of what it costs to
 //! read them as JSON.
 
+use memchr::memchr;
+
 /// What stands around the text of an event that has been read as JSON.
 #[derive(Debug, Default)]
 pub(super) struct Alike {
@@ -14,7 +16,7 @@ pub(super) struct Alike {
 impl Alike {
     /// Remembers an event whose meaning is `text`, which is a part of `data`: what
     /// stands between the quotes of a JSON string. A text from elsewhere, as one with
-    /// escapes is, is not remembered.
+    /// escapes is, is not remembered, and neither is an event of several lines.
     pub(super) fn learn(&mut self, data: &str, text: &str) {
         let start = (text.as_ptr() as usize).wrapping_sub(data.as_ptr() as usize);
         let around = data.get(..start).zip(
@@ -25,7 +27,8 @@ impl Alike {
         let Some((before, behind)) = around else {
             return;
         };
-        if before.ends_with('"') && behind.starts_with('"') {
+        let one_line = memchr(b'\n', data.as_bytes()).is_none();
+        if one_line && before.ends_with('"') && behind.starts_with('"') {
             before.clone_into(&mut self.before);
             behind.clone_into(&mut self.behind);
         }
@@ -33,17 +36,26 @@ impl Alike {
 
     /// The text of an event that is like the remembered one but for its text. `None`:
     /// it may be anything.
-    pub(super) fn text<'d>(&self, data: &'d [u8]) -> Option<&'d str> {
+    pub(super) fn text<'d>(&self, data: &'d str) -> Option<&'d str> {
+        let (text, length) = self.start(data.as_bytes())?;
+        (length == data.len()).then_some(text)
+    }
+
+    /// The text and the length of such an event at the start of `bytes`. It has one line.
+    pub(super) fn start<'b>(&self, bytes: &'b [u8]) -> Option<(&'b str, usize)> {
         if self.before.is_empty() {
             return None;
         }
-        let text = data
-            .strip_prefix(self.before.as_bytes())?
-            .strip_suffix(self.behind.as_bytes())?;
+        let rest = bytes.strip_prefix(self.before.as_bytes())?;
         // Between quotes of JSON only these mean something else than themselves.
         let plain = |byte: u8| byte != b'"' && byte != b'\\' && byte >= 0x20;
-        let text = text.iter().copied().all(plain).then_some(text)?;
-        std::str::from_utf8(text).ok()
+        let end = rest.iter().position(|&byte| !plain(byte))?;
+        let (text, behind) = rest.split_at(end);
+        if !behind.starts_with(self.behind.as_bytes()) {
+            return None;
+        }
+        let length = self.before.len() + end + self.behind.len();
+        Some((std::str::from_utf8(text).ok()?, length))
     }
 }
 
@@ -67,7 +79,7 @@ mod tests {
             end in r#"","b":\[\{"text":"x"\}\]\}|","b":1\}|"\}"#,
         ) {
             let data = format!(r#"{{"a":1,"text":"{text}{end}"#);
-            if let Some(taken) = learned().text(data.as_bytes()) {
+            if let Some(taken) = learned().text(&data) {
                 let value: Value = serde_json::from_str(&data).expect("JSON");
                 prop_assert_eq!(value["text"].as_str(), Some(taken));
                 prop_assert_eq!(&value["b"][0]["text"], "x");
@@ -86,7 +98,7 @@ mod tests {
             ("two\n", None),
         ] {
             let data = format!(r#"{{"a":1,"text":"{text}","b":[{{"text":"x"}}]}}"#);
-            assert_eq!(alike.text(data.as_bytes()), expected, "{text}");
+            assert_eq!(alike.text(&data), expected, "{text}");
         }
         for other in [
             r#"{"a":2,"text":"two","b":[{"text":"x"}]}"#,
@@ -94,8 +106,23 @@ mod tests {
             r#"{"a":1,"text":""#,
             "",
         ] {
-            assert_eq!(alike.text(other.as_bytes()), None, "{other}");
+            assert_eq!(alike.text(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn one_at_the_start_of_more_is_found_with_its_length() {
+        let data = r#"{"a":1,"text":"two \u{e9}","b":[{"text":"x"}]}"#.replace("\\u{e9}", "\u{e9}");
+        for more in ["", "\n\n", "\n\ndata: {}", "}"] {
+            let bytes = format!("{data}{more}");
+            let expected = Some(("two \u{e9}", data.len()));
+            assert_eq!(learned().start(bytes.as_bytes()), expected, "{more:?}");
+        }
+        let cut = &data.as_bytes()[..data.len() - 1];
+        assert_eq!(learned().start(cut), None);
+        let mut spoilt = data.into_bytes();
+        spoilt[20] = 0xFF;
+        assert_eq!(learned().start(&spoilt), None, "no text");
     }
 
     #[test]
@@ -104,10 +131,13 @@ mod tests {
         for (data, text) in [(r#"{"text":"one"}"#, "one"), (r#""one""#, ""), ("", "one")] {
             let elsewhere = text.to_owned();
             alike.learn(data, &elsewhere);
-            assert_eq!(alike.text(br#"{"text":"one"}"#), None, "{data}");
+            assert_eq!(alike.text(r#"{"text":"one"}"#), None, "{data}");
         }
+        let lines = "{\n\"text\":\"one\"}";
+        alike.learn(lines, &lines[10..13]);
+        assert_eq!(alike.text(lines), None, "two lines");
         let data = "one";
         alike.learn(data, &data[1..2]);
-        assert_eq!(alike.text(b"oxe"), None, "no quotes around it");
+        assert_eq!(alike.text("oxe"), None, "no quotes around it");
     }
 }

@@ -57,6 +57,9 @@ pub struct Answer {
 /// More calls than this are no answer but an attack on our memory.
 const MOST_CALLS: usize = 1_024;
 
+/// Room for the text of a short answer, so that its pieces need not make it one by one.
+const SHORT_ANSWER: usize = 256;
+
 impl Answer {
     /// The counts that somebody made: without zeros that were sent before anything had
     /// been counted.
@@ -77,7 +80,11 @@ impl Answer {
 
     /// Takes a piece of the answer's text.
     pub fn take_text(&mut self, piece: &str) {
-        self.text.get_or_insert_default().push_str(piece);
+        let text = self.text.get_or_insert_with(|| {
+            // Most answers come in pieces.
+            String::with_capacity(SHORT_ANSWER)
+        });
+        text.push_str(piece);
     }
 
     /// Takes the next event.

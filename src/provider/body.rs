@@ -228,32 +228,40 @@ pub(super) fn top_level_marker(out: &mut BodyWriter<'_>, params: &RequestParams)
 
 /// Appends `text` as it stands inside a JSON string.
 fn escape(text: &str, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
     out.reserve(text.len());
-    let mut clean = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let short = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0C => "\\f",
-            0x00..=0x1F => "",
-            _ => continue,
-        };
-        out.push_str(&text[clean..at]);
-        clean = at + 1;
-        if short.is_empty() {
-            const HEX: &[u8; 16] = b"0123456789abcdef";
-            out.push_str("\\u00");
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
-        } else {
-            out.push_str(short);
+    let mut rest = text;
+    while let Some(at) = first_special(rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        let byte = rest.as_bytes()[at];
+        rest = &rest[at + 1..];
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0C => out.push_str("\\f"),
+            _ => {
+                out.push_str("\\u00");
+                out.push(char::from(HEX[usize::from(byte >> 4)]));
+                out.push(char::from(HEX[usize::from(byte & 15)]));
+            }
         }
     }
-    out.push_str(&text[clean..]);
+    out.push_str(rest);
+}
+
+/// Where the first byte stands that cannot be in a JSON string as it is. Sixteen are
+/// looked at together, without a branch for each, as prompts are long and few are.
+fn first_special(bytes: &[u8]) -> Option<usize> {
+    let special = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
+    let (blocks, _) = bytes.as_chunks::<16>();
+    let clean = |block: &&[u8; 16]| !block.iter().fold(false, |any, byte| any | special(byte));
+    let clean = blocks.iter().take_while(clean).count() * 16;
+    let further = bytes[clean..].iter().position(special)?;
+    Some(clean + further)
 }
 
 /// The spans of the one text block that goes out as a plain string; `None`

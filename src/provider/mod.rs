@@ -68,12 +68,14 @@ pub struct Body {
 
 /// Reads one answer, event by event.
 pub trait Decoder: Send {
-    /// The text of an event that is like an earlier one but for its text. `None`: it may
-    /// be anything, and is read by [`Decoder::event`], which says [`ChatEvent::Text`] of
-    /// such an event and nothing else.
+    /// The text of an event whose data stand at the start of `bytes` and are like those
+    /// of an earlier one but for their text, and the length of the data. `None`: it may be
+    /// anything, and is read by [`Decoder::event`], which says [`ChatEvent::Text`] of such
+    /// an event and nothing else.
     ///
-    /// Takes the bytes where they stand, since most events of most streams are such.
-    fn piece<'d>(&self, data: &'d [u8]) -> Option<&'d str>;
+    /// Most events of most streams are such, and need neither a copy nor a look for
+    /// their end.
+    fn piece<'b>(&self, bytes: &'b [u8]) -> Option<(&'b str, usize)>;
 
     /// Reads the data of one server-sent event and appends what it means.
     ///

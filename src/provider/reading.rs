@@ -32,13 +32,13 @@ pub(super) struct Reading<R> {
 }
 
 impl<R: Reader> Decoder for Reading<R> {
-    fn piece<'d>(&self, data: &'d [u8]) -> Option<&'d str> {
-        self.alike.text(data)
+    fn piece<'b>(&self, bytes: &'b [u8]) -> Option<(&'b str, usize)> {
+        self.alike.start(bytes)
     }
 
     fn event(&mut self, event: &str, data: &str, out: &mut Vec<ChatEvent>) {
         let data = data.trim();
-        if let Some(text) = self.alike.text(data.as_bytes()) {
+        if let Some(text) = self.alike.text(data) {
             return out.push(ChatEvent::Text(text.to_owned()));
         }
         let before = out.len();

@@ -3,8 +3,8 @@
 //! The parser is pure: bytes in, events out, no runtime and no clock, so the
 //! transport can stamp first and parse after, and `decode` can read a file.
 //!
-//! Invariants: any split of the same bytes gives the same events; each byte is
-//! looked at once, so one-byte writes cost no more than one large one; memory is
+//! Invariants: any split of the same bytes gives the same events; no byte is gone over
+//! again when more come, so one-byte writes cost no more than one large one; memory is
 //! bounded by [`SseLimits`].
 //!
 //! Source of the format: WHATWG HTML, section 9.2.6 (line ends LF, CRLF and bare
@@ -75,6 +75,25 @@ impl SseBytes<'_> {
     }
 }
 
+/// What takes the events of a stream, as they are found.
+pub trait SseSink {
+    /// The text of data that stands at the start of `bytes`, and the length of the data,
+    /// where it is known what it is before its end has been looked for: to find the ends
+    /// of lines costs more than to compare them with others. No line may end in it.
+    fn piece<'b>(&self, _bytes: &'b [u8]) -> Option<(&'b str, usize)> {
+        None
+    }
+
+    /// Takes the text of an event whose data was known so.
+    fn take_piece(&mut self, _text: &str) {}
+
+    /// Takes any other event.
+    fn take(&mut self, event: SseBytes<'_>);
+}
+
+/// How a line of data begins, as everyone writes it.
+const DATA: &[u8] = b"data: ";
+
 /// An incremental parser.
 #[derive(Debug, Default)]
 pub struct SseParser {
@@ -103,7 +122,7 @@ impl SseParser {
     /// [`SseTooLarge`] when a line or an event grows over its limit; the parser
     /// is then of no further use.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), SseTooLarge> {
-        self.each(bytes, &mut collect(out))
+        self.each(bytes, &mut Collect(out))
     }
 
     /// Reads more bytes and hands over the events that they complete, as
@@ -112,11 +131,7 @@ impl SseParser {
     /// # Errors
     ///
     /// As [`SseParser::push`].
-    pub fn each(
-        &mut self,
-        bytes: &[u8],
-        out: &mut impl FnMut(SseBytes<'_>),
-    ) -> Result<(), SseTooLarge> {
+    pub fn each(&mut self, bytes: &[u8], out: &mut impl SseSink) -> Result<(), SseTooLarge> {
         let mut rest = bytes;
         if self.after_cr && !rest.is_empty() {
             self.after_cr = false;
@@ -125,11 +140,15 @@ impl SseParser {
             }
         }
         while !rest.is_empty() {
+            if let Some(end) = self.known(rest, out) {
+                rest = &rest[end..];
+                continue;
+            }
             let Some(at) = memchr2(b'\n', b'\r', rest) else {
                 return self.grow_line(rest);
             };
             self.check_line(at)?;
-            if let Some(end) = self.whole(rest, at, out)? {
+            if let Some(end) = self.in_place(rest, at, out) {
                 rest = &rest[end..];
                 continue;
             }
@@ -159,11 +178,11 @@ impl SseParser {
     /// whole by itself (`[DONE]`, or complete JSON): half an event must show as a
     /// cut stream and not as a malformed one.
     pub fn finish(self, out: &mut Vec<SseEvent>) {
-        self.last(&mut collect(out));
+        self.last(&mut Collect(out));
     }
 
     /// Reads the end of the stream, as [`SseParser::finish`] does, without a copy.
-    pub fn last(mut self, out: &mut impl FnMut(SseBytes<'_>)) {
+    pub fn last(mut self, out: &mut impl SseSink) {
         if !self.line.is_empty() && is_whole(&self.line) {
             // The limits were checked when the bytes came in.
             let _fits = self.end_line(out);
@@ -189,7 +208,7 @@ impl SseParser {
     }
 
     /// Ends the line that was put together.
-    fn end_line(&mut self, out: &mut impl FnMut(SseBytes<'_>)) -> Result<(), SseTooLarge> {
+    fn end_line(&mut self, out: &mut impl SseSink) -> Result<(), SseTooLarge> {
         let mut line = std::mem::take(&mut self.line);
         let ended = self.end(&line, out);
         line.clear();
@@ -198,7 +217,7 @@ impl SseParser {
     }
 
     /// Takes a whole line.
-    fn end(&mut self, line: &[u8], out: &mut impl FnMut(SseBytes<'_>)) -> Result<(), SseTooLarge> {
+    fn end(&mut self, line: &[u8], out: &mut impl SseSink) -> Result<(), SseTooLarge> {
         let text = if self.started {
             line
         } else {
@@ -212,46 +231,45 @@ impl SseParser {
         self.field(text)
     }
 
-    /// Takes an event that is one line of data, whose end is at `at`, and a blank one
-    /// behind it, where it stands: what most events are when they come in one read.
+    /// Takes an event that the sink knows by its start, with the blank line behind it.
     /// Returns where it ends; `None` where it is anything else.
-    fn whole(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        out: &mut impl FnMut(SseBytes<'_>),
-    ) -> Result<Option<usize>, SseTooLarge> {
-        let ends = match bytes[at..] {
-            [b'\n', b'\n', ..] => 2,
-            [b'\r', b'\n', b'\r', b'\n', ..] => 4,
-            _ => return Ok(None),
-        };
-        let Some(data) = bytes[..at].strip_prefix(b"data:") else {
-            return Ok(None);
-        };
+    fn known(&mut self, bytes: &[u8], out: &mut impl SseSink) -> Option<usize> {
         if self.has_data || !self.line.is_empty() {
-            return Ok(None);
+            return None;
         }
-        let data = data.strip_prefix(b" ").unwrap_or(data);
-        self.check_event(data.len())?;
+        let data = bytes.strip_prefix(DATA)?;
+        let (piece, length) = out.piece(data)?;
+        let line = DATA.len() + length;
+        let blank = blank(&data[length..])?;
+        // One that is too large is left to whoever says so.
+        if line > self.limits.line || length >= self.limits.event {
+            return None;
+        }
+        out.take_piece(piece);
         self.started = true;
-        out(SseBytes {
+        self.name.clear();
+        Some(line + blank)
+    }
+
+    /// Takes an event that is one line of data, which ends at `at`, and a blank one behind
+    /// it, as most are: it needs no copy. Returns where it ends; `None` where it is
+    /// anything else.
+    fn in_place(&mut self, bytes: &[u8], at: usize, out: &mut impl SseSink) -> Option<usize> {
+        if self.has_data || !self.line.is_empty() {
+            return None;
+        }
+        let blank = blank(&bytes[at..])?;
+        let data = bytes[..at].strip_prefix(DATA)?;
+        if data.len() >= self.limits.event {
+            return None;
+        }
+        out.take(SseBytes {
             name: &self.name,
             data,
         });
+        self.started = true;
         self.name.clear();
-        Ok(Some(at + ends))
-    }
-
-    /// Whether so many bytes more fit into the event.
-    fn check_event(&self, more: usize) -> Result<(), SseTooLarge> {
-        if self.data.len() + more >= self.limits.event {
-            return Err(SseTooLarge {
-                what: "event",
-                limit: self.limits.event,
-            });
-        }
-        Ok(())
+        Some(at + blank)
     }
 
     fn field(&mut self, line: &[u8]) -> Result<(), SseTooLarge> {
@@ -263,7 +281,12 @@ impl SseParser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => {
-                self.check_event(value.len())?;
+                if self.data.len() + value.len() >= self.limits.event {
+                    return Err(SseTooLarge {
+                        what: "event",
+                        limit: self.limits.event,
+                    });
+                }
                 if self.has_data {
                     self.data.push(b'\n');
                 }
@@ -276,9 +299,9 @@ impl SseParser {
         Ok(())
     }
 
-    fn dispatch(&mut self, out: &mut impl FnMut(SseBytes<'_>)) {
+    fn dispatch(&mut self, out: &mut impl SseSink) {
         if self.has_data {
-            out(SseBytes {
+            out.take(SseBytes {
                 name: &self.name,
                 data: &self.data,
             });
@@ -289,12 +312,24 @@ impl SseParser {
     }
 }
 
-fn collect(out: &mut Vec<SseEvent>) -> impl FnMut(SseBytes<'_>) {
-    |event| {
-        out.push(SseEvent {
+struct Collect<'v>(&'v mut Vec<SseEvent>);
+
+impl SseSink for Collect<'_> {
+    fn take(&mut self, event: SseBytes<'_>) {
+        self.0.push(SseEvent {
             name: event.name().into_owned(),
             data: event.data().into_owned(),
         });
+    }
+}
+
+/// The length of the end of a line and of the blank line behind it, at the start of
+/// `bytes`; `None` where there may be something else.
+fn blank(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [b'\n', b'\n', ..] => Some(2),
+        [b'\r', b'\n', b'\r', b'\n', ..] => Some(4),
+        _ => None,
     }
 }
 

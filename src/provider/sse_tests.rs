@@ -76,6 +76,62 @@ fn a_line_and_an_event_have_a_limit() {
     assert_eq!(large.what, "event");
 }
 
+/// Knows data that begin with `known`.
+#[derive(Default)]
+struct Knows(Vec<(String, String)>);
+
+impl SseSink for Knows {
+    fn piece<'b>(&self, bytes: &'b [u8]) -> Option<(&'b str, usize)> {
+        bytes.starts_with(b"known").then_some(("a piece", 5))
+    }
+
+    fn take_piece(&mut self, text: &str) {
+        self.0.push((String::new(), text.to_owned()));
+    }
+
+    fn take(&mut self, event: SseBytes<'_>) {
+        let (name, data) = (event.name(), event.data());
+        self.0.push((name.into_owned(), data.into_owned()));
+    }
+}
+
+#[test]
+fn what_a_sink_knows_is_taken_for_it_only_where_it_is_the_whole_event() {
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("data: known\n\n", &[("", "a piece")]),
+        ("data: known\r\n\r\n", &[("", "a piece")]),
+        ("data: known more\n\n", &[("", "known more")]),
+        ("data: known\ndata: x\n\n", &[("", "known\nx")]),
+        ("data: x\ndata: known\n\n", &[("", "x\nknown")]),
+        (
+            "event: e\ndata: known\n\ndata: x\n\n",
+            &[("", "a piece"), ("", "x")],
+        ),
+        (
+            "event: e\ndata: x\n\ndata: known\n\n",
+            &[("e", "x"), ("", "a piece")],
+        ),
+    ];
+    for (body, expected) in cases {
+        let (mut parser, mut knows) = (SseParser::new(SseLimits::default()), Knows::default());
+        let read = parser.each(body.as_bytes(), &mut knows);
+        assert_eq!(read, Ok(()), "{body:?}");
+        let found = knows.0.iter().map(|(name, data)| (&**name, &**data));
+        assert_eq!(found.collect::<Vec<_>>(), *expected, "{body:?}");
+    }
+}
+
+#[test]
+fn an_event_of_one_line_has_the_limits_too() {
+    for (line, event, what) in [(10, 100, "line"), (100, 5, "event")] {
+        for body in ["data: known\n\n", "data: other\n\n", "data: other\r\r"] {
+            let limits = SseLimits { line, event };
+            let read = SseParser::new(limits).each(body.as_bytes(), &mut Knows::default());
+            assert_eq!(read.map_err(|large| large.what), Err(what), "{body:?}");
+        }
+    }
+}
+
 #[test]
 fn a_stream_is_told_from_a_body() {
     let cases: &[(&[u8], bool)] = &[

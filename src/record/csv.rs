@@ -54,6 +54,7 @@ pub const REQUEST_COLUMNS: &[&str] = &[
     "late_us",
     "ttft_us",
     "ttft_from_due_us",
+    "first_due_us",
 ];
 
 /// Writes `requests.csv`, a row per record, each with what was computed for it.
@@ -176,7 +177,7 @@ fn stamps(row: &mut Row<'_>, stamps: &Stamps) {
 
 /// When the client had the request ready, what it waited for limits, and the spans that
 /// follow from the stamps: its own lateness, the time to first token from when the
-/// request was sent, and from when it was due.
+/// request was sent, and from when it was due first, which stands behind them.
 fn waits(row: &mut Row<'_>, stamps: &Stamps) {
     for micros in [
         stamps.ready_us,
@@ -184,6 +185,7 @@ fn waits(row: &mut Row<'_>, stamps: &Stamps) {
         stamps.lateness(),
         stamps.ttft(),
         stamps.ttft_from_due(),
+        Some(stamps.wanted()),
     ] {
         row.maybe(micros.map(|micros| micros.0));
     }

@@ -11,11 +11,12 @@
 
 use crate::units::{Micros, Tokens};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Current version of [`LedgerLine`].
-pub const LEDGER_VERSION: u32 = 1;
+/// Newest version of [`LedgerLine`]. A line is written in the oldest that has its fact:
+/// all facts but [`Fact::Time`] are of version 1.
+pub const LEDGER_VERSION: u32 = 2;
 
 /// One line of `ledger.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,13 +31,13 @@ pub struct LedgerLine {
 }
 
 impl LedgerLine {
-    /// A line of today's version.
+    /// A line about what happened then.
     pub fn new(at_us: Micros, fact: Fact) -> Self {
-        Self {
-            v: LEDGER_VERSION,
-            at_us,
-            fact,
-        }
+        let v = match &fact {
+            Fact::Time(_) => 2,
+            _ => 1,
+        };
+        Self { v, at_us, fact }
     }
 }
 
@@ -54,6 +55,8 @@ pub enum Fact {
     Superseded(Superseded),
     /// A cell ended, and its first prompt was asked again.
     Probe(Probe),
+    /// The time of a cell that ends by time began to pass, or stands still.
+    Time(CellTime),
 }
 
 /// A cache was emptied.
@@ -198,6 +201,42 @@ pub struct Probe {
     pub after_us: Micros,
 }
 
+/// How much of its time a closed cell that ends by time has had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellTime {
+    /// The cell.
+    pub cell: Arc<str>,
+    /// Time that has passed before this line.
+    pub passed_us: Micros,
+    /// From now on it passes, at most up to here; `None`: it stands still.
+    pub until_us: Option<Micros>,
+}
+
+/// How much of its time each cell has had, by its name. Where time still passed when its
+/// session was killed, it passed up to the last that was recorded of that session:
+/// `last_of` says when that was, of the session that an instant lies in.
+pub fn passed(
+    lines: &[LedgerLine],
+    last_of: impl Fn(Micros) -> Micros,
+) -> BTreeMap<Arc<str>, Micros> {
+    let mut passed = BTreeMap::new();
+    for line in lines {
+        let Fact::Time(time) = &line.fact else {
+            continue;
+        };
+        let now = match time.until_us {
+            None => time.passed_us,
+            Some(until) => {
+                let more = last_of(line.at_us).0.saturating_sub(line.at_us.0);
+                Micros(time.passed_us.0.saturating_add(more)).min(until)
+            }
+        };
+        passed.insert(Arc::clone(&time.cell), now);
+    }
+    passed
+}
+
 /// Conversations that came to their end and were not given up since.
 pub fn finished(lines: &[LedgerLine]) -> BTreeSet<Arc<str>> {
     let mut finished = BTreeSet::new();
@@ -214,7 +253,7 @@ pub fn finished(lines: &[LedgerLine]) -> BTreeSet<Arc<str>> {
                     finished.remove(conversation);
                 }
             }
-            Fact::Reset(_) | Fact::WarmUp(_) | Fact::Probe(_) => {}
+            Fact::Reset(_) | Fact::WarmUp(_) | Fact::Probe(_) | Fact::Time(_) => {}
         }
     }
     finished
@@ -259,6 +298,41 @@ mod tests {
         ];
         let names: Vec<String> = finished(&lines).iter().map(ToString::to_string).collect();
         assert_eq!(names, ["a", "b"]);
+    }
+
+    fn time(at: u64, cell: &str, passed: u64, until: Option<u64>) -> LedgerLine {
+        let fact = CellTime {
+            cell: Arc::from(cell),
+            passed_us: Micros(passed),
+            until_us: until.map(Micros),
+        };
+        LedgerLine::new(Micros(at), Fact::Time(fact))
+    }
+
+    #[test]
+    fn time_that_passed_when_a_session_was_killed_is_counted_up_to_its_last_record() {
+        // Sessions end at 90 and at 300.
+        let last_of = |at: Micros| Micros(if at.0 < 100 { 90 } else { 300 });
+        let lines = [
+            time(0, "ended", 0, Some(50)),
+            time(50, "ended", 50, None),
+            time(60, "killed once", 0, Some(1_000)),
+            time(70, "killed late", 0, Some(10)),
+            time(80, "killed twice", 0, Some(1_000)),
+            time(200, "killed twice", 10, Some(1_000)),
+        ];
+        let found: Vec<(String, u64)> = passed(&lines, last_of)
+            .into_iter()
+            .map(|(cell, passed)| (cell.to_string(), passed.0))
+            .collect();
+        let expected = [
+            ("ended", 50),
+            ("killed late", 10),
+            ("killed once", 30),
+            ("killed twice", 110),
+        ];
+        assert_eq!(found, expected.map(|(cell, us)| (cell.to_owned(), us)));
+        assert_eq!((lines[0].v, ended("a", Ended::Complete).v), (2, 1));
     }
 
     #[test]

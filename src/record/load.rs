@@ -1,13 +1,16 @@
-//! How each cell's load went: `load.jsonl`, a line a cell, written when the run ends.
+//! How each cell's load went: `load.jsonl`, a line a cell, written when the run ends, and
+//! over all of its sessions.
 //!
 //! What stands in it follows from `requests.jsonl` as well; it is there so that a person
 //! or a script sees at once whether the client kept its own schedule.
 
 use super::error::WriteError;
 use super::files;
+use super::lines::{Dated, Lines};
+use super::read::ReadError;
+use super::write::replace;
 use crate::units::Micros;
 use serde::{Deserialize, Serialize};
-use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -64,22 +67,40 @@ pub struct LoadRecord {
     pub ended: Option<String>,
 }
 
-/// Appends a line for each of `cells` in the run folder `dir`.
+/// Writes a line for each of `cells` in the run folder `dir`, in place of what is there.
 ///
 /// # Errors
 ///
 /// What the operating system says.
 pub fn write_load(dir: &Path, cells: &[LoadRecord]) -> Result<(), WriteError> {
+    replace(&dir.join(files::LOAD), |file| {
+        for cell in cells {
+            serde_json::to_writer(&mut *file, cell)?;
+            file.write_all(b"\n")?;
+        }
+        Ok(())
+    })
+}
+
+/// The lines of `load.jsonl` in the run folder `dir`; none where there is no such file.
+///
+/// # Errors
+///
+/// [`ReadError`], at the first line that cannot be read.
+pub fn read_load(dir: &Path) -> Result<Vec<LoadRecord>, ReadError> {
     let path = dir.join(files::LOAD);
-    let failed = |source| WriteError::new(&path, source);
-    let mut text = Vec::new();
-    for cell in cells {
-        serde_json::to_writer(&mut text, cell).map_err(|error| failed(error.into()))?;
-        text.push(b'\n');
+    if path.try_exists().is_ok_and(|there| !there) {
+        return Ok(Vec::new());
     }
-    let file = OpenOptions::new().append(true).create(true).open(&path);
-    file.and_then(|mut file| file.write_all(&text))
-        .map_err(failed)
+    Lines::open(path)?.collect()
+}
+
+impl Dated for LoadRecord {
+    const KNOWN: Option<u32> = Some(LOAD_VERSION);
+
+    fn version(&self) -> Option<u32> {
+        Some(self.v)
+    }
 }
 
 #[cfg(test)]
@@ -87,8 +108,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_reads_back_as_it_was_written_and_lines_are_appended() {
+    fn a_line_reads_back_as_it_was_written_and_replaces_what_was_there() {
         let dir = tempfile::tempdir().unwrap();
+        assert_eq!(read_load(dir.path()).unwrap(), []);
         let record = LoadRecord {
             v: LOAD_VERSION,
             cell: "chat/dev".to_owned(),
@@ -110,11 +132,6 @@ mod tests {
         for _ in 0..2 {
             write_load(dir.path(), std::slice::from_ref(&record)).unwrap();
         }
-        let text = std::fs::read_to_string(dir.path().join(files::LOAD)).unwrap();
-        let lines: Vec<LoadRecord> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        assert_eq!(lines, [record.clone(), record]);
+        assert_eq!(read_load(dir.path()).unwrap(), [record]);
     }
 }

@@ -48,6 +48,16 @@ pub enum MergeError {
         /// Which shard.
         shard: Shard,
     },
+    /// A shard of which a part ended early.
+    #[error("a part of shard {shard} in `{}` is missing: {why}", path.display())]
+    Partial {
+        /// The run.
+        path: PathBuf,
+        /// Which shard.
+        shard: Shard,
+        /// Why it ended early.
+        why: String,
+    },
     /// Two that are not of one run.
     #[error("`{}` and `{}` are not shards of one run: {what} differs", first.display(), second.display())]
     Apart {
@@ -99,6 +109,10 @@ impl MergeError {
                 "only what `run --shard` wrote can be merged; `report` shows several runs side by side"
             }
             Self::Unfinished { .. } => "go on with it by `prefixbench run --resume`, then merge",
+            Self::Partial { .. } => {
+                "go on with it by `prefixbench run --resume`, then merge; where that changes nothing, \
+                 --partial takes it as it is"
+            }
             Self::Apart { .. } => {
                 "all shards of a run are begun with the same files, arguments, seed and nonce"
             }
@@ -116,13 +130,14 @@ struct Part {
     shift: Micros,
 }
 
-/// Merges the shards in the folders `dirs` into a run in `out`.
+/// Merges the shards in the folders `dirs` into a run in `out`. With `partial` those too
+/// of which a part ended early; the merged run then says so.
 ///
 /// # Errors
 ///
 /// [`MergeError`]. Nothing is written before every manifest was found to fit.
-pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Manifest, MergeError> {
-    let parts = opened(dirs)?;
+pub fn merge(dirs: &[PathBuf], out: &Path, partial: bool) -> Result<Manifest, MergeError> {
+    let parts = opened(dirs, partial)?;
     let manifest = merged(&parts);
     let keep_text = manifest
         .settings
@@ -156,7 +171,7 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Manifest, MergeError> {
 }
 
 /// All shards, in their order, found to be of one run and complete.
-fn opened(dirs: &[PathBuf]) -> Result<Vec<Part>, MergeError> {
+fn opened(dirs: &[PathBuf], partial: bool) -> Result<Vec<Part>, MergeError> {
     let mut parts: BTreeMap<Shard, Part> = BTreeMap::new();
     let mut first: Option<Run> = None;
     for dir in dirs {
@@ -181,14 +196,23 @@ fn opened(dirs: &[PathBuf]) -> Result<Vec<Part>, MergeError> {
                 second: path(),
             });
         }
-        if matches!(
-            run.manifest.ending,
-            None | Some(Ending::Interrupted | Ending::Limited(_))
-        ) {
-            return Err(MergeError::Unfinished {
-                path: path(),
-                shard,
-            });
+        match &run.manifest.ending {
+            Some(Ending::Complete) => {}
+            None | Some(Ending::Interrupted) => {
+                return Err(MergeError::Unfinished {
+                    path: path(),
+                    shard,
+                });
+            }
+            Some(Ending::Partial(why) | Ending::Limited(why) | Ending::Failed(why)) => {
+                if !partial {
+                    return Err(MergeError::Partial {
+                        path: path(),
+                        shard,
+                        why: why.clone(),
+                    });
+                }
+            }
         }
         if first.is_none() {
             first = Some(Run::read(dir)?);
@@ -416,6 +440,7 @@ fn shift(stamps: &mut Stamps, by: Micros) {
     let moved = |at: Micros| Micros(at.0 + by.0);
     let Stamps {
         due_us,
+        first_due_us,
         ready_us,
         // A length of time, which moves with nothing.
         limited_us: _,
@@ -428,6 +453,7 @@ fn shift(stamps: &mut Stamps, by: Micros) {
     } = stamps;
     *due_us = moved(*due_us);
     for stamp in [
+        first_due_us,
         ready_us,
         sent_us,
         headers_us,

@@ -68,7 +68,7 @@ fn records_are_joined_in_the_order_of_what_was_run() {
     let (dir, mut paths) = folders(&[(manifest(shard(1, 2)), &[2, 4]), (late, &[3, 1])]);
     paths.reverse();
     let out = dir.path().join("out");
-    let merged = merge(&paths, &out).expect("merges");
+    let merged = merge(&paths, &out, false).expect("merges");
     assert_eq!(merged.shard, None);
     assert_eq!(merged.merged.len(), 2);
     assert_eq!(merged.ending, Some(Ending::Complete));
@@ -148,12 +148,12 @@ fn what_does_not_belong_together_is_refused_with_the_reason() {
         let shards: Vec<(Manifest, &[u32])> = manifests.into_iter().zip(repeats).collect();
         let (dir, paths) = folders(&shards);
         let out = dir.path().join("out");
-        let error = merge(&paths, &out).expect_err(expected);
+        let error = merge(&paths, &out, false).expect_err(expected);
         assert!(error.to_string().contains(expected), "{expected}: {error}");
         assert!(!out.exists(), "{expected}");
     }
     assert!(matches!(
-        merge(&[], Path::new("out")),
+        merge(&[], Path::new("out"), false),
         Err(MergeError::Nothing)
     ));
 }
@@ -161,7 +161,7 @@ fn what_does_not_belong_together_is_refused_with_the_reason() {
 #[test]
 fn a_conversation_that_two_shards_have_run_is_named() {
     let (dir, paths) = folders(&[(manifest(shard(1, 2)), &[1]), (manifest(shard(2, 2)), &[1])]);
-    let error = merge(&paths, &dir.path().join("out")).expect_err("run twice");
+    let error = merge(&paths, &dir.path().join("out"), false).expect_err("run twice");
     assert!(error.to_string().contains("`quickstart/dev/1`"), "{error}");
 }
 
@@ -171,10 +171,36 @@ fn a_shard_that_was_broken_off_is_refused() {
     let second = dir.path().join("broken");
     let broken = RunWriter::create(&second, &manifest(shard(2, 2)), true).expect("creates");
     drop(broken);
-    let error = merge(&[paths[0].clone(), second], &dir.path().join("out")).expect_err("broken");
+    let error =
+        merge(&[paths[0].clone(), second], &dir.path().join("out"), false).expect_err("broken");
     assert!(
         error.to_string().contains("has not come to its end"),
         "{error}"
     );
     assert!(error.help().contains("--resume"));
+}
+
+#[test]
+fn a_shard_that_can_be_gone_on_with_is_refused_unless_it_is_taken_as_it_is() {
+    let why = "nothing has been answered for 1m".to_owned();
+    for ending in [
+        Ending::Partial(why.clone()),
+        Ending::Limited(why.clone()),
+        Ending::Failed(why.clone()),
+    ] {
+        let (dir, paths) = folders(&[(manifest(shard(1, 2)), &[1]), (manifest(shard(2, 2)), &[2])]);
+        let path = paths[1].join("manifest.json");
+        let mut part = Run::read(&paths[1]).expect("reads").manifest;
+        part.ending = Some(ending.clone());
+        let written = serde_json::to_string(&part).expect("writes");
+        std::fs::write(&path, written).expect("writes");
+        let out = dir.path().join("out");
+        let error = merge(&paths, &out, false).expect_err("a part is missing");
+        assert!(error.to_string().contains(&why), "{error}");
+        assert!(error.help().contains("--resume"), "{}", error.help());
+        assert!(!out.exists());
+        let merged = merge(&paths, &out, true).expect("merges");
+        assert_eq!(merged.ending, Some(ending));
+        assert_eq!(contents(&out).requests.len(), 2);
+    }
 }

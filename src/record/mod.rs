@@ -15,7 +15,6 @@ mod computed;
 mod csv;
 mod error;
 pub mod files;
-mod json;
 pub mod lean;
 pub mod ledger;
 mod lines;

@@ -179,6 +179,10 @@ pub struct EventLabel {
 pub struct Stamps {
     /// When it should have been sent.
     pub due_us: Micros,
+    /// When its request was due first, where it is a try of it behind the first one.
+    /// Absent where that is [`due_us`](Self::due_us); see [`Self::wanted`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_due_us: Option<Micros>,
     /// When the client had the request ready and turned to a connection with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_us: Option<Micros>,
@@ -217,10 +221,17 @@ impl Stamps {
         Some(Micros(first.0.saturating_sub(sent.0)))
     }
 
-    /// Time to first token as the person's who wanted it when it was due.
+    /// When somebody wanted the answer: when the request was due first, whatever became
+    /// of the tries before this one.
+    pub fn wanted(&self) -> Micros {
+        self.first_due_us.unwrap_or(self.due_us)
+    }
+
+    /// Time to first token as the person's who wanted it when it was due: with the
+    /// tries before, and the waits between them.
     pub fn ttft_from_due(&self) -> Option<Micros> {
         let first = self.first_text_us?;
-        Some(Micros(first.0.saturating_sub(self.due_us.0)))
+        Some(Micros(first.0.saturating_sub(self.wanted().0)))
     }
 }
 
@@ -454,6 +465,28 @@ mod stamps {
         ] {
             assert_eq!(stamps.lateness(), expected, "{stamps:?}");
         }
+    }
+
+    #[test]
+    fn a_retry_answers_who_wanted_it_first_and_is_late_by_its_own_time() {
+        let stamps = Stamps {
+            due_us: Micros(1_000),
+            first_due_us: Some(Micros(100)),
+            ready_us: Some(Micros(1_030)),
+            sent_us: Some(Micros(1_040)),
+            first_text_us: Some(Micros(1_500)),
+            ..Stamps::default()
+        };
+        assert_eq!(stamps.ttft_from_due(), Some(Micros(1_400)));
+        assert_eq!(stamps.ttft(), Some(Micros(460)));
+        assert_eq!(stamps.lateness(), Some(Micros(30)));
+        let first = Stamps {
+            first_due_us: None,
+            ..stamps
+        };
+        assert_eq!(first.ttft_from_due(), Some(Micros(500)));
+        let line = serde_json::to_string(&first).expect("writes");
+        assert!(!line.contains("first_due_us"), "{line}");
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub struct Unfinished {
     pub epochs: BTreeMap<Arc<str>, u32>,
     /// The last instant that was recorded, from the run's start.
     pub latest: Micros,
+    /// How much of its time each cell has had, of those that end by time.
+    pub passed: BTreeMap<Arc<str>, Micros>,
+    /// The last instant that was recorded of each session.
+    latest_of: Vec<Micros>,
 }
 
 impl Unfinished {
@@ -69,11 +73,28 @@ impl Unfinished {
             begun: BTreeSet::new(),
             epochs: BTreeMap::new(),
             latest: Micros(0),
+            passed: BTreeMap::new(),
+            latest_of: vec![Micros(0); run.manifest.resumed.len() + 1],
         };
         found.look_through(&run).map_err(failed)?;
-        let last = ledger.iter().map(|line| line.at_us).max();
-        found.latest = found.latest.max(last.unwrap_or_default());
+        for line in &ledger {
+            found.stamped(line.at_us);
+        }
+        found.passed = ledger::passed(&ledger, |at| found.latest_of[found.session_of(at)]);
         Ok(found)
+    }
+
+    /// Which session an instant lies in.
+    fn session_of(&self, at: Micros) -> usize {
+        let resumed = &self.manifest.resumed;
+        resumed.partition_point(|again| again.from_us <= at)
+    }
+
+    fn stamped(&mut self, at: Micros) {
+        self.latest = self.latest.max(at);
+        let session = self.session_of(at);
+        let latest = &mut self.latest_of[session];
+        *latest = at.max(*latest);
     }
 
     fn look_through(&mut self, run: &Run) -> Result<(), ReadError> {
@@ -105,7 +126,7 @@ impl Unfinished {
         let stamps = &record.stamps;
         let stamped = [Some(stamps.due_us), stamps.sent_us, stamps.done_us];
         let last = stamped.into_iter().flatten().max().unwrap_or_default();
-        self.latest = self.latest.max(last);
+        self.stamped(last);
         let epoch = self.epochs.entry(Arc::clone(&record.target)).or_default();
         *epoch = record.epoch.max(*epoch);
     }

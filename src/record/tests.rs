@@ -325,9 +325,9 @@ fn the_table_has_an_empty_cell_for_what_is_not_known() {
     let mut out = Vec::new();
     write_requests(&mut out, &[record(1, &text), failed], &[bound(1)]).expect("writes");
     insta::assert_snapshot!(String::from_utf8(out).expect("text"), @r"
-    scenario,group,configuration,target,model,load,repeat,conversation,turn,request,attempt,events,outcome,status,flags,total_tokens,read_tokens,write_tokens,write_long_tokens,output_tokens,reasoning_tokens,usage_origin,eligible_tokens,bound_tokens,cache_model,break_origin,break_cause,break_byte,lost_tokens,bytes_sent,due_us,sent_us,headers_us,first_event_us,first_text_us,first_answer_us,done_us,cost_usd,served_by,ready_us,limited_us,late_us,ttft_us,ttft_from_due_us
-    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,1,1,1,artifacts on,ok,200,retried; above_bound,100,64,,,,,reported,70,64,blocks:16,artifacts,artifacts on,17,,400,0,10,,,,,,0.003,,,,10,,
-    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,2,1,1,,timeout,,,,,,,,,absent,,,,,,,,400,0,10,,,,,,,,,,10,,
+    scenario,group,configuration,target,model,load,repeat,conversation,turn,request,attempt,events,outcome,status,flags,total_tokens,read_tokens,write_tokens,write_long_tokens,output_tokens,reasoning_tokens,usage_origin,eligible_tokens,bound_tokens,cache_model,break_origin,break_cause,break_byte,lost_tokens,bytes_sent,due_us,sent_us,headers_us,first_event_us,first_text_us,first_answer_us,done_us,cost_usd,served_by,ready_us,limited_us,late_us,ttft_us,ttft_from_due_us,first_due_us
+    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,1,1,1,artifacts on,ok,200,retried; above_bound,100,64,,,,,reported,70,64,blocks:16,artifacts,artifacts on,17,,400,0,10,,,,,,0.003,,,,10,,,0
+    quickstart,G1,dev,here,m,sessions=1,1,quickstart/dev/1,2,1,1,,timeout,,,,,,,,,absent,,,,,,,,400,0,10,,,,,,,,,,10,,,0
     ");
 }
 

@@ -7,7 +7,6 @@
 
 use super::error::WriteError;
 use super::files;
-use super::json;
 use super::ledger::LedgerLine;
 use super::lines::{Lines, whole_lines};
 use super::lock::FolderLock;
@@ -82,7 +81,7 @@ impl LineFile {
 
     /// Makes a line of `value`, for the next [`LineFile::write`].
     fn add(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
-        let made = json::write(&mut self.lines, value);
+        let made = serde_json::to_writer(&mut self.lines, value);
         if let Err(error) = made {
             self.lines.clear();
             return Err(WriteError::new(&self.path, io::Error::from(error)));
@@ -160,7 +159,7 @@ impl Hasher for Half {
     }
 
     fn write_u128(&mut self, half: u128) {
-        self.0 = half as u64;
+        self.0 = (half >> 64) as u64;
     }
 
     fn finish(&self) -> u64 {

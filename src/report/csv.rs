@@ -44,6 +44,9 @@ pub const SUMMARY_COLUMNS: &[&str] = &[
     "full_hits",
     "breaks",
     "lost_tokens",
+    "ttft_from_due_p50_us",
+    "ttft_from_due_p90_us",
+    "ttft_from_due_p99_us",
 ];
 
 /// Writes `summary.csv`, a row per group, scenario, configuration, target,
@@ -108,6 +111,9 @@ fn row(summary: &SummaryRow) -> Vec<String> {
         figures.full_hits.to_string(),
         figures.breaks.to_string(),
         tokens(figures.lost),
+        number(figures.ttft_from_due.p50_us),
+        number(figures.ttft_from_due.p90_us),
+        number(figures.ttft_from_due.p99_us),
     ]);
     cells
 }

@@ -65,6 +65,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(late(&found.late_cells, results));
+    notes.extend(limited(found));
     if found.asked > 0 {
         notes.push(format!(
             "{} of {} held the words that the scenario expects",
@@ -137,6 +138,22 @@ fn late(cells: &[LateCell], results: &Results) -> Option<String> {
     ))
 }
 
+/// Who waited for limits, and for how long.
+fn limited(found: &Evidence) -> Option<String> {
+    let waits = &found.limited;
+    (!waits.is_empty()).then(|| {
+        format!(
+            "{} ({}) waited for a limit before {} sent: half of them up to {}, the longest {}; that is \
+             no part of the time to first token, but of the one from due",
+            count(waits.requests, "request"),
+            of(waits.requests, found.requests),
+            if waits.requests == 1 { "it was" } else { "they were" },
+            waits.p50,
+            waits.max,
+        )
+    })
+}
+
 fn sent(number: u64) -> String {
     let was = if number == 1 { "was" } else { "were" };
     format!("{} {was} sent", count(number, "request"))
@@ -149,7 +166,14 @@ fn of(part: u64, all: u64) -> String {
 }
 
 fn counts(found: &Evidence) -> impl Iterator<Item = String> {
-    let (answered, sent) = (found.answered, found.attempts);
+    let (answered, sent) = (found.answered, found.requests);
+    let late = (found.late > 0).then(|| {
+        format!(
+            "{} ({}) sent more than 10 ms late",
+            count(found.late, "attempt"),
+            of(found.late, found.attempts)
+        )
+    });
     let cases = [
         (
             found.absent,
@@ -169,8 +193,8 @@ fn counts(found: &Evidence) -> impl Iterator<Item = String> {
         (
             found.contaminated,
             answered,
-            "of a conversation that began on a cache that was not empty (contaminated): the whole \
-             conversation is left out of shares, and of every number per conversation",
+            "of conversations that began on a cache that was not empty (contaminated): left out of \
+             shares, and of every number per conversation",
         ),
         (
             found.answer_cache,
@@ -228,7 +252,6 @@ fn counts(found: &Evidence) -> impl Iterator<Item = String> {
             "not sent again, since the server asked for a longer wait than the longest that is \
              waited (--longest-wait); it was left alone for that long",
         ),
-        (found.late, sent, "sent more than 10 ms late"),
     ];
     cases
         .into_iter()
@@ -236,4 +259,5 @@ fn counts(found: &Evidence) -> impl Iterator<Item = String> {
         .map(|(number, all, what)| {
             format!("{} ({}) {what}", count(number, "request"), of(number, all))
         })
+        .chain(late)
 }

@@ -59,6 +59,17 @@ pub(super) fn columns(results: &Results) -> Vec<Column> {
         }),
         column("TTFT\np50", 1, &|total| latency(total.figures.ttft.p50_us)),
     ]);
+    if results.shows_due() {
+        columns.extend([
+            column("from due\np50", 1, &|total| {
+                latency(total.figures.ttft_from_due.p50_us)
+            }),
+            column("TTFT\np99", 7, &|total| latency(total.figures.ttft.p99_us)),
+            column("from due\np99", 2, &|total| {
+                latency(total.figures.ttft_from_due.p99_us)
+            }),
+        ]);
+    }
     columns.push(column("breaks", 3, &|total| {
         grouped(breaks(results, total).map(|found| found.breaks).sum())
     }));

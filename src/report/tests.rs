@@ -158,7 +158,7 @@ fn a_run_of_which_all_is_set_apart_says_so_and_what_it_cost_or_nothing() {
         (
             "contaminated",
             "18 of conversations that began on a cache that was not empty (set apart).",
-            "(contaminated): the whole conversation is left out",
+            "18 requests (100.0 %) of conversations that began on a cache that was not empty (contaminated)",
         ),
         (
             "beyond_lifetime",
@@ -313,6 +313,59 @@ fn markdown_says_the_same() {
 }
 
 #[test]
+fn an_open_load_shows_both_times_to_first_token_and_who_waited() {
+    let (mut records, bounds) = story();
+    for record in &mut records {
+        record.load = std::sync::Arc::from("open=2/s,poisson");
+        record.stamps.first_due_us = Some(crate::units::Micros(record.stamps.due_us.0 - 500_000));
+        record.stamps.limited_us = Some(crate::units::Micros(500_000));
+    }
+    let results = results(&(records, bounds));
+    let table = markdown(&results);
+    assert!(
+        table.contains("| TTFT p50 | from due p50 | TTFT p99 | from due p99 |"),
+        "{table}"
+    );
+    assert!(
+        table.contains("| 72.5 ms | 572 ms | 202 ms | 702 ms |"),
+        "{table}"
+    );
+    let text = shown(&results);
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "18 requests (100.0 %) waited for a limit before they were sent: half of them up to \
+                500 ms, the longest 500 ms;";
+    assert!(flat.contains(note), "{text}");
+    let (plain, bounds) = story();
+    let closed = shown(&self::results(&(plain, bounds)));
+    assert!(!closed.contains("from due"), "{closed}");
+}
+
+#[test]
+fn what_happened_to_requests_is_counted_by_request() {
+    let (mut records, bounds) = story();
+    let attempts: Vec<RequestRecord> = (1..=4)
+        .map(|attempt| {
+            let mut again = records[0].clone();
+            again.attempt = attempt;
+            again.flags.push(std::sync::Arc::from("after_failure"));
+            if attempt < 4 {
+                again.outcome = Outcome::Http429;
+            }
+            again
+        })
+        .collect();
+    records.splice(..1, attempts);
+    let text = markdown(&results(&(records, bounds)));
+    for expected in [
+        "3 of 21 attempts failed",
+        "1 request (5.6 %) sent again after a failure",
+        "1 request (5.6 %) that came after a failed turn",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+#[test]
 fn names_never_become_markup() {
     let run = [counted("a|b<script>", 1, 1, (1_000, 0, 0))]
         .into_iter()
@@ -335,10 +388,10 @@ fn the_summary_has_an_empty_cell_for_what_is_not_known() {
     let mut out = Vec::new();
     summary_csv(&mut out, &results(&(records, bounds))).expect("writes");
     insta::assert_snapshot!(String::from_utf8(out).expect("text"), @r"
-    group,scenario,configuration,target,model,load,requests,failed,without_count,total_tokens,read_tokens,cached_share,cached_share_low,cached_share_high,cached_share_after_first,achievable_share,efficiency,computed_tokens,ttft_p50_us,ttft_p90_us,ttft_p99_us,cost_usd,cost_uncached_usd,cost_best_usd,cost_per_conversation_usd,cost_least_usd,cost_most_usd,computed_per_conversation,set_apart,write_tokens,prompt_reuse_tokens,reply_reuse_tokens,hit_chances,full_hits,breaks,lost_tokens
-    G1,quickstart,dev,here,m,sessions=1,6,0,0,12100,2304,0.19041322314049586,,,0.2304,0.19041322314049586,1,9796,72500,199500,201750,,,,,,,4898,0,,2304,0,4,4,2,2080
-    G1,quickstart,layered,here,m,sessions=1,6,0,6,,,,,,,,,,72500,147700,149950,,,,,,,,0,,,,0,0,2,1040
-    G1,quickstart,append-only,here,m,sessions=1,6,0,0,12100,4352,0.3596694214876033,,,0.4352,0.3623140495867769,0.9927007299270073,7748,72500,148300,150550,,,,,,,3874,0,,4352,0,4,2,0,0
+    group,scenario,configuration,target,model,load,requests,failed,without_count,total_tokens,read_tokens,cached_share,cached_share_low,cached_share_high,cached_share_after_first,achievable_share,efficiency,computed_tokens,ttft_p50_us,ttft_p90_us,ttft_p99_us,cost_usd,cost_uncached_usd,cost_best_usd,cost_per_conversation_usd,cost_least_usd,cost_most_usd,computed_per_conversation,set_apart,write_tokens,prompt_reuse_tokens,reply_reuse_tokens,hit_chances,full_hits,breaks,lost_tokens,ttft_from_due_p50_us,ttft_from_due_p90_us,ttft_from_due_p99_us
+    G1,quickstart,dev,here,m,sessions=1,6,0,0,12100,2304,0.19041322314049586,,,0.2304,0.19041322314049586,1,9796,72500,199500,201750,,,,,,,4898,0,,2304,0,4,4,2,2080,72500,199500,201750
+    G1,quickstart,layered,here,m,sessions=1,6,0,6,,,,,,,,,,72500,147700,149950,,,,,,,,0,,,,0,0,2,1040,72500,147700,149950
+    G1,quickstart,append-only,here,m,sessions=1,6,0,0,12100,4352,0.3596694214876033,,,0.4352,0.3623140495867769,0.9927007299270073,7748,72500,148300,150550,,,,,,,3874,0,,4352,0,4,2,0,0,72500,148300,150550
     ");
 }
 

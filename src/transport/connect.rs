@@ -31,6 +31,15 @@ pub(super) struct Connector {
     proxy: Option<Through>,
 }
 
+/// Who reads a request first.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reader<'a> {
+    /// Whoever answers it.
+    Server,
+    /// A proxy, which is told who asks where it wants to know.
+    Proxy(Option<&'a HeaderValue>),
+}
+
 /// A proxy: asked for whole addresses without TLS, and for a tunnel with it.
 #[derive(Clone, Debug)]
 struct Through {
@@ -72,11 +81,12 @@ impl Connector {
         }
     }
 
-    /// What a proxy is told who asks, in each request to `origin`: `None` where none
-    /// reads them, `Some(None)` where it asks nobody.
-    pub(super) fn asks_proxy(&self, origin: &http::Uri) -> Option<Option<&HeaderValue>> {
-        let through = self.proxy.as_ref().filter(|_| !is_secret(origin))?;
-        Some(through.auth.as_ref())
+    /// Who reads the requests to `origin` on their way.
+    pub(super) fn reader(&self, origin: &http::Uri) -> Reader<'_> {
+        match &self.proxy {
+            Some(through) if !is_secret(origin) => Reader::Proxy(through.auth.as_ref()),
+            _ => Reader::Server,
+        }
     }
 }
 

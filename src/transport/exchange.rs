@@ -4,7 +4,7 @@ use super::fault::{self, Fault};
 use super::outgoing::Outgoing;
 use super::receive::Received;
 use crate::chat::ChatEvent;
-use crate::provider::sse::{SseBytes, SseLimits, SseParser, is_stream};
+use crate::provider::sse::{SseBytes, SseLimits, SseParser, SseSink, is_stream};
 use crate::provider::{self, Answer, Decoder, Dialect, MALFORMED};
 use crate::record::{Outcome, Stamps, WallTime};
 use crate::units::Micros;
@@ -84,6 +84,7 @@ pub(super) fn understand(
     let stamps = Stamps {
         due_us: outgoing.due,
         // Known only to whoever waited for them.
+        first_due_us: None,
         ready_us: None,
         limited_us: None,
         sent_us: received.handover.map(since),
@@ -148,56 +149,76 @@ impl Reading {
     /// Parses read by read, so that each event gets the stamp of the read that
     /// completed it.
     fn stream(&mut self, received: &Received, dialect: &dyn Dialect, limits: SseLimits) {
-        let (mut parser, mut decoder) = (SseParser::new(limits), dialect.decoder());
-        let (mut start, mut last, mut means) = (0, None, Vec::new());
+        let Some(&(_, at)) = received.reads.first() else {
+            return;
+        };
+        let mut parser = SseParser::new(limits);
+        let mut taking = Taking {
+            reading: self,
+            decoder: dialect.decoder(),
+            means: Vec::new(),
+            at,
+        };
+        let mut start = 0;
         for &(end, at) in &received.reads {
-            let bytes = &received.bytes[start..end];
-            let pushed = parser.each(bytes, &mut |event| {
-                self.take(event, decoder.as_mut(), &mut means, at);
-            });
-            if let Err(too_large) = pushed {
+            taking.at = at;
+            if let Err(too_large) = parser.each(&received.bytes[start..end], &mut taking) {
                 self.too_large = Some(Fault {
                     outcome: Outcome::TooLarge,
                     message: too_large.to_string(),
                 });
                 return;
             }
-            (start, last) = (end, Some(at));
+            start = end;
         }
-        if let Some(at) = last {
-            parser.last(&mut |event| {
-                self.take(event, decoder.as_mut(), &mut means, at);
-            });
-        }
+        parser.last(&mut taking);
+    }
+}
+
+/// Reads the events of a stream as they are found.
+struct Taking<'r> {
+    reading: &'r mut Reading,
+    decoder: Box<dyn Decoder>,
+    /// What the last event meant, as long as it is not taken.
+    means: Vec<ChatEvent>,
+    /// When the bytes were there that complete an event now.
+    at: Instant,
+}
+
+impl SseSink for Taking<'_> {
+    fn piece<'b>(&self, bytes: &'b [u8]) -> Option<(&'b str, usize)> {
+        self.decoder.piece(bytes)
     }
 
-    /// Takes an event that was there at `at`; `means` is empty before and after.
-    fn take(
-        &mut self,
-        event: SseBytes<'_>,
-        decoder: &mut dyn Decoder,
-        means: &mut Vec<ChatEvent>,
-        at: Instant,
-    ) {
-        self.events += 1;
-        self.first_event.get_or_insert(at);
-        if let Some(piece) = decoder.piece(event.data) {
-            if !piece.is_empty() {
-                self.first_text.get_or_insert(at);
-                self.first_answer.get_or_insert(at);
-            }
-            return self.answer.take_text(piece);
+    fn take_piece(&mut self, text: &str) {
+        self.count();
+        if !text.is_empty() {
+            self.reading.first_text.get_or_insert(self.at);
+            self.reading.first_answer.get_or_insert(self.at);
         }
-        decoder.event(&event.name(), &event.data(), means);
+        self.reading.answer.take_text(text);
+    }
+
+    fn take(&mut self, event: SseBytes<'_>) {
+        self.count();
+        let means = &mut self.means;
+        self.decoder.event(&event.name(), &event.data(), means);
         for event in means.drain(..) {
             if event.is_token() {
-                self.first_text.get_or_insert(at);
+                self.reading.first_text.get_or_insert(self.at);
                 if !matches!(event, ChatEvent::Reasoning(_)) {
-                    self.first_answer.get_or_insert(at);
+                    self.reading.first_answer.get_or_insert(self.at);
                 }
             }
-            self.answer.take(event);
+            self.reading.answer.take(event);
         }
+    }
+}
+
+impl Taking<'_> {
+    fn count(&mut self) {
+        self.reading.events += 1;
+        self.reading.first_event.get_or_insert(self.at);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::transport::Header;
 use bytes::Bytes;
+use proptest::prelude::*;
 
 fn outgoing() -> Outgoing {
     Outgoing {
@@ -160,5 +161,57 @@ fn a_wait_is_read_in_seconds_in_milliseconds_and_as_a_date() {
         exchange.headers = owned.collect();
         let wait = exchange.retry_after().map(|wait| wait.as_millis());
         assert_eq!(wait, expected.map(u128::from), "{headers:?}");
+    }
+}
+
+/// Streams of events that are much alike, whole and spoilt.
+fn stream() -> impl Strategy<Value = String> {
+    let text = prop_oneof!["[a-z ]{0,6}", r#"[a-z\\"\n\u{e9}]{0,4}"#];
+    let chunk = text.prop_map(|text| {
+        format!("data: {{\"object\":\"chat.completion.chunk\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}")
+    });
+    let other = prop_oneof![
+        Just("event: x".to_owned()),
+        Just(": ping".to_owned()),
+        Just("data: {\"object\":\"chat.completion.chunk\",".to_owned()),
+        Just("data: \"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"}}]}".to_owned()),
+        Just("data: [DONE]".to_owned()),
+    ];
+    let line = prop_oneof![4 => chunk, 1 => other];
+    let end =
+        prop_oneof![6 => Just("\n\n"), 1 => Just("\r\n\r\n"), 1 => Just("\n"), 1 => Just("\r")];
+    proptest::collection::vec((line, end), 0..12).prop_map(|lines| {
+        let lines = lines.into_iter().map(|(line, end)| line + end);
+        lines.collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_stream_is_read_as_its_events_are_one_by_one(
+        stream in stream(),
+        sizes in proptest::collection::vec(1_usize..300, 1..8),
+    ) {
+        let mut events = Vec::new();
+        provider::sse::parse(stream.as_bytes(), SseLimits::default(), &mut events).expect("within the limits");
+        let (mut decoder, mut answer, mut means) = (outgoing().dialect.decoder(), Answer::default(), Vec::new());
+        for event in &events {
+            decoder.event(&event.name, &event.data, &mut means);
+            answer.extend(means.drain(..));
+        }
+        let start = Instant::now();
+        let mut received = received(&[], start);
+        received.says_stream = true;
+        received.bytes = stream.into_bytes();
+        let mut end = 0;
+        for size in sizes.iter().cycle() {
+            if end == received.bytes.len() {
+                break;
+            }
+            end = (end + size).min(received.bytes.len());
+            received.reads.push((end, start));
+        }
+        let found = understand(received, None, start, &outgoing(), start, SseLimits::default());
+        prop_assert_eq!((found.events, found.answer), (events.len(), answer));
     }
 }

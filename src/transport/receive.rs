@@ -55,8 +55,8 @@ impl Client {
             .addresses
             .parts(url)
             .ok_or_else(|| fault::no_address(&self.place(url)))?;
-        let proxy = self.connector.asks_proxy(&address.origin.uri);
-        let head = request::head(&address, outgoing, body.len(), proxy)?;
+        let reader = self.connector.reader(&address.origin.uri);
+        let head = request::head(&address, outgoing, body.len(), reader)?;
         let settings = &self.settings;
         let (timer, end) = Patience::timer(settings);
         let timer = pin!(timer);
@@ -66,16 +66,16 @@ impl Client {
         let handover = Instant::now();
         received.handover = Some(handover);
         patience.expect(Phase::Headers, settings.headers, handover);
-        let mut reader = Reader {
+        let mut reading = Reading {
             client: self,
             connection,
             patience,
             url,
         };
-        let body = reader.head(outgoing, received).await?;
-        let ended = reader.body(body, received).await?;
+        let body = reading.head(outgoing, received).await?;
+        let ended = reading.body(body, received).await?;
         if let Some(now) = ended {
-            address.origin.keep(reader.connection, now);
+            address.origin.keep(reading.connection, now);
         }
         Ok(())
     }
@@ -95,14 +95,14 @@ impl Client {
 }
 
 /// Reads one answer from a connection.
-struct Reader<'a> {
+struct Reading<'a> {
     client: &'a Client,
     connection: Connection,
     patience: Patience<'a>,
     url: &'a str,
 }
 
-impl Reader<'_> {
+impl Reading<'_> {
     /// Waits for more of the answer. `None` where the connection ended.
     async fn more(&mut self) -> Result<Option<Instant>, Fault> {
         let read = tokio::select! {
@@ -133,7 +133,7 @@ impl Reader<'_> {
             };
             while !self.connection.unread.is_empty() {
                 let head = http1::head(&self.connection.unread);
-                let Some(head) = head.map_err(|error| self.no_http(&error))? else {
+                let Some(head) = head.map_err(|error| self.no_http(error))? else {
                     break;
                 };
                 let (status, length) = (head.status, head.length);
@@ -176,7 +176,7 @@ impl Reader<'_> {
                     self.patience.expect(Phase::Body, settings.idle, at);
                 }
             }
-            taken.map_err(|error| self.no_http(&error))?;
+            taken.map_err(|error| self.no_http(error))?;
             if body.is_whole() {
                 return Ok(keep.then_some(at));
             }
@@ -192,8 +192,8 @@ impl Reader<'_> {
         fault::ended(self.patience.phase, &self.place())
     }
 
-    fn no_http(&self, error: &http1::NoHttp) -> Fault {
-        fault::broken(error, self.patience.phase, &self.place())
+    fn no_http(&self, error: http1::NoHttp) -> Fault {
+        fault::broken(&error, self.patience.phase, &self.place())
     }
 
     fn place(&self) -> String {

@@ -1,6 +1,7 @@
 //! The head of a request, as bytes.
 
 use super::address::Address;
+use super::connect::Reader;
 use super::fault::Fault;
 use super::outgoing::Outgoing;
 use crate::record::Outcome;
@@ -11,7 +12,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 pub(super) const AGENT: &str = concat!("prefixbench/", env!("CARGO_PKG_VERSION"));
 
 /// The head of a POST of so many bytes. A header of the target stands in for one of
-/// ours of the same name. `proxy` is what a proxy that reads the head is told.
+/// ours of the same name.
 ///
 /// # Errors
 ///
@@ -20,11 +21,11 @@ pub(super) fn head(
     address: &Address,
     outgoing: &Outgoing,
     length: usize,
-    proxy: Option<Option<&HeaderValue>>,
+    reader: Reader<'_>,
 ) -> Result<Bytes, Fault> {
     let mut head = Vec::with_capacity(512);
     head.extend_from_slice(b"POST ");
-    if proxy.is_some() {
+    if matches!(reader, Reader::Proxy(_)) {
         let origin = address.origin.uri.to_string();
         head.extend_from_slice(origin.trim_end_matches('/').as_bytes());
     }
@@ -60,7 +61,7 @@ pub(super) fn head(
         };
         line(&mut head, name.as_str(), value.as_bytes());
     }
-    if let Some(Some(auth)) = proxy {
+    if let Reader::Proxy(Some(auth)) = reader {
         line(&mut head, "proxy-authorization", auth.as_bytes());
     }
     line(&mut head, "content-length", length.to_string().as_bytes());

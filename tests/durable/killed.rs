@@ -160,6 +160,85 @@ fn plan_files_variables_and_load_levels_are_gone_on_with() {
     ended.ended_with(0, &["the run in `run` is finished"]);
 }
 
+/// How much of its time each line of the ledger says that the cell has had.
+fn times(run: &RunContents, cell: &str) -> Vec<u64> {
+    let times = run.ledger.iter().filter_map(|line| match &line.fact {
+        Fact::Time(time) if &*time.cell == cell => Some(time.passed_us.0),
+        _ => None,
+    });
+    times.collect()
+}
+
+fn conversations(run: &RunContents, cell: &str) -> BTreeMap<String, u64> {
+    let of_cell = run.requests.iter().filter(|record| {
+        let name = record.conversation.rsplit_once('/');
+        record.turn == 1 && name.is_some_and(|(name, _)| name == cell)
+    });
+    let due = of_cell.map(|record| (record.conversation.to_string(), record.stamps.due_us.0));
+    due.collect()
+}
+
+#[test]
+fn a_level_that_ends_by_time_goes_on_with_what_is_left_of_it() {
+    const LASTS: u64 = 1_000_000;
+    let server = Served::slow();
+    for level in [
+        &["--sessions", "2", "--duration", "1s"][..],
+        &["--load", "ramp=1..3,over=1s"],
+    ] {
+        let folder = Folder::new();
+        let fixed = [
+            "run",
+            "chat.yaml",
+            "--config",
+            "dev,inline",
+            "--out",
+            "run",
+            "--max-tokens",
+            "4",
+            "-q",
+        ];
+        let mut child = folder.start(&[&fixed[..], level, &["--target", &server.url]].concat());
+        let begun = |cell: &str| folder.read("run/requests.jsonl").matches(cell).count();
+        wait_until(&mut child, || {
+            folder.path().join("run/requests.jsonl").exists() && begun("\"chat/inline/2\"") > 1
+        });
+        kill(&mut child);
+        let before = folder.contents("run");
+        folder
+            .run(&["run", "--resume", "run", "-q"])
+            .ended_with(0, &[]);
+        let run = folder.contents("run");
+        assert_eq!(said(&run).len(), run.requests.len());
+        assert_eq!(
+            conversations(&run, "chat/dev"),
+            conversations(&before, "chat/dev"),
+            "it had ended"
+        );
+        assert_eq!(times(&run, "chat/dev"), [0, LASTS], "{level:?}");
+        // It stood at nothing, was killed, and goes on from where its records end.
+        let [0, left, LASTS] = times(&run, "chat/inline")[..] else {
+            panic!("{:?}", times(&run, "chat/inline"));
+        };
+        assert!(0 < left && left < LASTS, "{left}");
+        let from = run.manifest.resumed[0].from_us.0;
+        let (mut again, mut after) = (0, 0);
+        for (name, due) in conversations(&run, "chat/inline") {
+            let was_begun = before
+                .requests
+                .iter()
+                .any(|record| *record.conversation == *name);
+            again += usize::from(due >= from && was_begun);
+            after += usize::from(due >= from && !was_begun);
+        }
+        assert!(again > 0 && after > 0, "{again} broken off, {after} new");
+        let loads = folder.lines("run/load.jsonl");
+        assert_eq!(loads, 2, "a line a cell, over both sessions");
+        let counters = folder.read("run/counters.json");
+        assert!(counters.contains("\"agree\": true"), "{counters}");
+    }
+}
+
 /// At `address`, where a server was before, or is to be.
 fn at(address: std::net::SocketAddr) -> Served {
     Served::start(Options {

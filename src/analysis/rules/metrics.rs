@@ -1,6 +1,6 @@
 //! Figures that a rule can name: every number of `summary.csv`, and a few more.
 
-use crate::analysis::{Figures, WithFailures};
+use crate::analysis::{Figures, Latency, WithFailures};
 use crate::units::Tokens;
 
 /// What a figure is counted in.
@@ -97,8 +97,8 @@ fn tokens(value: Option<Tokens>) -> Option<f64> {
 }
 
 /// A time that is infinite where too many requests were never answered.
-fn endless(known: Known<'_>, of: fn(&WithFailures) -> Option<f64>) -> Option<f64> {
-    let times = &known.figures.ttft.with_failures;
+fn endless(ttft: &Latency, of: fn(&WithFailures) -> Option<f64>) -> Option<f64> {
+    let times = &ttft.with_failures;
     of(times).or((times.n > 0).then_some(f64::INFINITY))
 }
 
@@ -106,9 +106,9 @@ fn endless(known: Known<'_>, of: fn(&WithFailures) -> Option<f64>) -> Option<f64
 /// that is none. The rule of `compare`: at least five requests on its far side.
 pub(in crate::analysis) fn takes(name: &str) -> Option<(u64, &'static str)> {
     match name {
-        "ttft_p50_us" => Some((10, "p50")),
-        "ttft_p90_us" => Some((50, "p90")),
-        "ttft_p99_us" => Some((500, "p99")),
+        "ttft_p50_us" | "ttft_from_due_p50_us" => Some((10, "p50")),
+        "ttft_p90_us" | "ttft_from_due_p90_us" => Some((50, "p90")),
+        "ttft_p99_us" | "ttft_from_due_p99_us" => Some((500, "p99")),
         _ => None,
     }
 }
@@ -150,11 +150,17 @@ metrics! {
     "lost_tokens" Tokens Sum true "tokens lost behind the breaks"
         |known| tokens(known.breaks.1);
     "ttft_p50_us" Micros Quantile false "time to first token, of failed requests infinite: half are faster"
-        |known| endless(known, |times| times.p50_us);
+        |known| endless(&known.figures.ttft, |times| times.p50_us);
     "ttft_p90_us" Micros Quantile false "time to first token, of failed requests infinite: nine in ten are faster"
-        |known| endless(known, |times| times.p90_us);
+        |known| endless(&known.figures.ttft, |times| times.p90_us);
     "ttft_p99_us" Micros Quantile false "time to first token, of failed requests infinite: 99 in a hundred are faster"
-        |known| endless(known, |times| times.p99_us);
+        |known| endless(&known.figures.ttft, |times| times.p99_us);
+    "ttft_from_due_p50_us" Micros Quantile false "the same from when a request was due first: half are faster"
+        |known| endless(&known.figures.ttft_from_due, |times| times.p50_us);
+    "ttft_from_due_p90_us" Micros Quantile false "the same from when a request was due first: nine in ten are faster"
+        |known| endless(&known.figures.ttft_from_due, |times| times.p90_us);
+    "ttft_from_due_p99_us" Micros Quantile false "the same from when a request was due first: 99 in a hundred are faster"
+        |known| endless(&known.figures.ttft_from_due, |times| times.p99_us);
     "cost_usd" Dollars Sum false "what the requests cost"
         |known| Some(known.figures.cost?.usd());
     "cost_uncached_usd" Dollars Sum false "what they would have cost without a cache"

@@ -8,7 +8,8 @@ use crate::context::Configuration;
 use crate::conversation::{Nonce, Shipped};
 use crate::load::limits::{Budget, Gate, Quotas, Tariff};
 use crate::load::{
-    Cell, Isolate, Limits, Measured, Opening, Runner, RunnerSetup, StartState, Target, Writer,
+    Cell, Health, Isolate, Limits, Measured, Opening, Runner, RunnerSetup, StartState, Target,
+    Todo, Units, Writer,
 };
 use crate::provider;
 use crate::record::{CalibrationLevel, Ceiling, Ending, Manifest, Outcome, RunWriter};
@@ -205,6 +206,7 @@ async fn drive(
             Tariff::free(),
             Duration::ZERO,
         )),
+        health: Health::default(),
         think: None,
         seed: 1,
         records: writer.sender(),
@@ -224,7 +226,7 @@ async fn drive(
             tokio::time::sleep(load.spread.mul_f64(share)).await;
             while epoch.elapsed() < load.lasts {
                 let repeat = repeats.fetch_add(1, Ordering::Relaxed);
-                if let Err(end) = runner.run(&cell, &[repeat]).await {
+                if let Err(end) = runner.run(&cell, &mut Todo::of(vec![repeat])).await {
                     let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
                     failure.get_or_insert(end.to_string());
                     return;
@@ -295,8 +297,9 @@ fn cell(server: &Server, streams: usize) -> Result<Cell, Failure> {
         load: Arc::from(format!("sessions={streams}")),
         resources: Arc::new(Shipped(Arc::clone(&scenario))),
         scenario,
-        units: 1,
+        units: Units::block(1),
         repeats: u32::MAX,
+        counted: true,
         until: None,
         opening: Opening::sessions(1),
     })

@@ -4,6 +4,7 @@ use super::Arguments;
 use crate::cli::exit::Failure;
 use crate::cli::planned;
 use crate::cli::settings::Settings;
+use crate::cli::target::IsolateBy;
 use crate::scenario::plan::Plan;
 
 /// The plan, where there is one. Fills in what `arguments` leave open of the
@@ -31,6 +32,8 @@ pub(super) fn plan(
     aim.dialect = settings.optional("dialect", aim.dialect.take())?;
     aim.wire = settings.optional("wire", aim.wire.take())?;
     aim.cache_model = settings.optional("cache-model", aim.cache_model.take())?;
+    let by = settings.resolve("isolate-by", aim.isolate_by.take(), IsolateBy::default())?;
+    aim.isolate_by = Some(by);
     aim.lifetime = settings.optional("lifetime", aim.lifetime.take())?;
     Ok(plan)
 }

@@ -18,6 +18,7 @@ mod pace;
 mod rows;
 mod shown;
 mod spending;
+mod whole;
 mod width;
 
 use super::plan::Planned;
@@ -26,9 +27,10 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::output;
 use crate::units::{Money, Share, grouped};
 pub(super) use assumed::dearest;
-use rows::{Outlook, Part, Whole};
+use rows::{Outlook, Part};
 use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
+use whole::Whole;
 
 /// Prints the plan of the run.
 pub(super) fn run(given: &Arguments, planned: &Planned) -> Result<Exit, Failure> {

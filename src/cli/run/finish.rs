@@ -67,7 +67,7 @@ struct Index {
     aside: Vec<RequestRecord>,
     /// What was computed before the run was gone on with.
     known: HashSet<AttemptKey>,
-    /// What the answers of each target said.
+    /// What the answers of each target said in this session.
     tallies: Vec<Tally>,
     any_ok: bool,
 }
@@ -198,18 +198,24 @@ impl Done<'_> {
         let mut entries = Vec::new();
         let mut tallies = vec![Tally::default(); self.places.len()];
         let mut any_ok = false;
-        for (at, record) in aside.iter().enumerate() {
-            entries.extend(entry(record, Line::Aside(at)));
-            if let Some(&target) = numbers.get(&record.target) {
+        // A watch knows what the engine counted in this session.
+        let session = self.manifest.resumed.last();
+        let since = session.map_or(Micros(0), |session| session.from_us);
+        let mut watched = |record: &RequestRecord| {
+            if record.stamps.due_us >= since
+                && let Some(&target) = numbers.get(&record.target)
+            {
                 tallies[target].add(record);
             }
+        };
+        for (at, record) in aside.iter().enumerate() {
+            entries.extend(entry(record, Line::Aside(at)));
+            watched(record);
         }
         let files = Places::of(&run, |record, place| {
             any_ok |= record.outcome == Outcome::Ok;
             entries.extend(entry(&record, Line::At(place)));
-            if let Some(&target) = numbers.get(&record.target) {
-                tallies[target].add(&record);
-            }
+            watched(&record);
         })?;
         Ok(Index {
             files,

@@ -137,6 +137,8 @@ pub(super) struct Load {
     /// Conversations a cell, where a number was set.
     repeat: Option<u32>,
     duration: Option<Duration>,
+    /// Whether the cells are interleaved.
+    pub(super) shuffled: bool,
     pub(super) quotas: Quotas,
     pub(super) max_usd: Option<Money>,
     pub(super) longest_wait: Duration,
@@ -202,6 +204,7 @@ impl Load {
             think,
             repeat,
             duration: duration.map(|Span(span)| span),
+            shuffled: false,
             quotas,
             max_usd: settings
                 .optional("max-usd", given.max_usd)?
@@ -226,7 +229,27 @@ impl Load {
         }
     }
 
-    /// How a cell at `level` begins, whose scenario has this weight.
+    /// Refuses a weight that nothing would follow: where a level itself says when it ends,
+    /// it cannot go on for several times as long, and it is not counted.
+    pub(super) fn weighs(&self, scenario: &str, weight: u32) -> Result<(), Failure> {
+        let mut levels = self.levels.iter().map(|planned| &planned.level);
+        let by_itself = levels.find(|level| level.length().is_some() || level.kind() == "trace");
+        match by_itself.filter(|_| weight > 1 && self.repeat.is_none()) {
+            Some(level) => Err(Failure::wrong(
+                format!(
+                    "scenario `{scenario}` has the weight {weight}, and `{}` ends by itself: nothing would be \
+                     run more often",
+                    level.label()
+                ),
+                "leave out the weight, say how many by --repeat, or use a level of one rate or \
+                 number with --duration: a weight multiplies both",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// How a cell at `level` begins, whose scenario has this weight: so many times as many
+    /// conversations, or for so many times as long.
     pub(super) fn beginning(&self, level: &Planned, weight: u32, seed: u64) -> Beginning {
         let ends = self.duration.is_some()
             || level.level.length().is_some()
@@ -235,7 +258,8 @@ impl Load {
             None if ends => None,
             repeat => Some(repeat.unwrap_or(1).saturating_mul(weight)),
         };
-        beginning(&level.level, count, self.duration, &level.trace, seed)
+        let duration = self.duration.map(|span| span.saturating_mul(weight));
+        beginning(&level.level, count, duration, &level.trace, seed)
     }
 
     /// Whether conversations may run side by side.
@@ -256,6 +280,13 @@ impl Load {
     pub(super) fn warnings(&self, beginnings: &[Beginning]) -> Vec<String> {
         let mut warnings = Vec::new();
         for (planned, beginning) in self.levels.iter().zip(beginnings) {
+            if self.shuffled && beginning.opening.round() == usize::MAX {
+                warnings.push(format!(
+                    "`{}` is a schedule and is not cut: its cells come in random order, each as a whole; \
+                     a drift of the server within one meets that one alone",
+                    planned.label
+                ));
+            }
             let Level::Sessions(sessions) = planned.level else {
                 continue;
             };
@@ -373,3 +404,7 @@ fn arrivals(file: &Path) -> Result<Vec<Duration>, Failure> {
     }
     Ok(arrivals)
 }
+
+#[cfg(test)]
+#[path = "levels_tests.rs"]
+mod tests;

@@ -5,6 +5,7 @@ mod chosen;
 mod dry;
 mod finish;
 mod levels;
+mod numbering;
 mod place;
 mod plan;
 mod progress;
@@ -22,7 +23,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::settings::Settings;
 use super::tokens;
-use crate::load::{Runner, Target, Writer};
+use crate::load::{Runner, Target, WarmUp, Writer};
 use crate::record::load::write_load;
 use crate::record::{Calibration, Invocation, Manifest, RunWriter, WriteError};
 pub(super) use arguments::Arguments;
@@ -30,6 +31,7 @@ use place::Place;
 use plan::Planned;
 pub(super) use plan::nonce;
 use progress::Progress;
+pub(super) use progress::load_record;
 use resume::{Again, Start};
 use rounds::Rounds;
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,12 +166,12 @@ async fn drive(
         again.same_targets(&targets)?;
     }
     state::resets(&planned, &places).await?;
-    let cells = planned.cells(&targets)?;
+    let cells = planned.cells(&targets, again.map_or(0, Again::session))?;
     let mut rounds = planned.rounds(&cells, &mut settings);
-    let kept = again.map(|again| again.kept(&cells, planned.isolate));
-    let kept = kept.unwrap_or_default();
+    let earlier = again.map(|again| again.earlier(&cells, planned.isolate));
+    let earlier = earlier.unwrap_or_default();
     let shard = planned.shard.map(|shard| (shard, planned.isolate));
-    shard::narrow(&mut rounds, &cells, shard, &kept);
+    let todos = shard::narrow(&mut rounds, &cells, shard, &earlier);
     let mut manifest = planned.manifest(&arguments, settings, &targets);
     if arguments.calibrate && again.is_none() {
         manifest.calibration = Some(calibrated(&arguments, &planned, &stop).await?);
@@ -177,12 +179,20 @@ async fn drive(
     let beginnings = state::beginnings(again, &planned, &places);
     let nonce = state::nonce(again, &planned, &cells);
     let resumed = again.is_some();
-    let run = begin.open(&arguments, &planned, manifest, &kept)?;
+    let run = begin.open(&arguments, &planned, manifest, &earlier.kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
     write_probes(&places, &dir)?;
     let before = resumed.then_some((dir.as_path(), &targets[..]));
     let budget = state::budget(planned.load.max_usd, &places, before);
+    // What a primed cache can give is not what was predicted of a cold one.
+    let outlook = match planned.warm_up {
+        WarmUp::Prime => Vec::new(),
+        WarmUp::None | WarmUp::Isolate => outlook,
+    };
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
+    if resumed {
+        progress.go_on(&dir, &todos);
+    }
     let told = Told::new(progress.clone());
     let hears = told.clone();
     let writer = Writer::start(
@@ -209,7 +219,7 @@ async fn drive(
         sweep: planned.load.sweep.as_deref(),
         levels: planned.load.levels.len(),
     };
-    let ending = all.run(&mut watches).await;
+    let ending = all.run(todos, &mut watches).await;
     drop(runners);
     progress.clear();
     write_load(&dir, &progress.loads()).map_err(not_written)?;

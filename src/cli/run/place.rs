@@ -10,7 +10,9 @@ use crate::cli::target::{Aim, name_output, no_client, variable};
 use crate::cli::targets;
 use crate::conversation::Nonce;
 use crate::load::limits::Budget;
-use crate::load::{Idle, Limits, Runner, RunnerSetup, StartState, Target, Writer};
+use crate::load::{
+    Health, Idle, Limits, MOST_UNITS, Runner, RunnerSetup, StartState, Target, Writer,
+};
 use crate::record::WallTime;
 use crate::server::{self, Handle, Server};
 use crate::transport::{Client, Settings as ClientSettings};
@@ -27,6 +29,9 @@ pub(super) struct Place {
     pub(super) server: Option<Arc<Handle>>,
     pub(super) probed: Option<Probed>,
 }
+
+/// Numbers that a probe has to itself: the last before they begin again.
+const PROBE_UNITS: u64 = 100_000;
 
 /// Tokens of the first prompt of a target's probe.
 pub(super) const PROBE_TOKENS: usize = 2_000;
@@ -88,7 +93,7 @@ impl Place {
         let mut probed = None;
         if given.probe {
             // Of no conversation, so that none of them shares its beginning.
-            let probe_nonce = planned.nonce.of_unit(u64::MAX);
+            let probe_nonce = planned.nonce.of_unit(2 * MOST_UNITS - PROBE_UNITS);
             let found = Probed::of(&target, &client, probe_nonce, PROBE_TOKENS).await?;
             found.complete(&mut target);
             probed = Some(found);
@@ -185,6 +190,7 @@ impl Place {
             nonce,
             limits: self.limits(planned.limits),
             gate: Arc::new(planned.gate(&self.target, budget)),
+            health: Health::default(),
             think: planned.load.think,
             seed: planned.seed,
             records: writer.sender(),

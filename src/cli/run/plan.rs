@@ -2,6 +2,7 @@
 
 use super::dry::dearest;
 use super::levels::Load;
+use super::numbering::Numbering;
 use super::state::{self, EvictionProbe};
 use super::{Arguments, shard};
 use crate::analysis::cost::{Moment, buckets};
@@ -9,16 +10,19 @@ use crate::cache::Model;
 use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
 pub(super) use crate::cli::target::EMBEDDED;
-use crate::cli::target::{Aim, IsolateBy, parse_model};
+use crate::cli::target::{Aim, parse_model};
 use crate::cli::tokens::Counter;
 use crate::cli::{output, planned, resources, serve, targets as target_files};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
 use crate::load::limits::{Budget, Gate, Tariff};
-use crate::load::{self, Beginning, Cell, Isolate, Limits, Order, Round, Size, Target, WarmUp};
+use crate::load::{
+    self, Beginning, Cell, Isolate, Limits, Order, Part, Round, Size, Target, WarmUp,
+};
 use crate::record::{
     ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts, WallTime,
 };
+use crate::scenario::duration;
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
@@ -79,8 +83,9 @@ impl Planned {
         };
         let live = any_live(&scenarios);
         let max_tokens = if live { 512 } else { 16 };
-        let load = Load::new(&given.load, given.repeat, settings)?;
         let order = settings.resolve("order", given.order, Order::default())?;
+        let mut load = Load::new(&given.load, given.repeat, settings)?;
+        load.shuffled = order == Order::Shuffled;
         if load.sweep.is_some() && order == Order::Shuffled {
             return Err(Failure::wrong(
                 "a sweep goes from low to high, and the order is to be shuffled",
@@ -90,8 +95,8 @@ impl Planned {
         let given_nonce = state::given_nonce(given, settings)?;
         let shard = shard::chosen(given, settings)?;
         let isolate = settings.resolve("isolate", given.isolate, Isolate::default())?;
-        shard::fits(shard, isolate, given_nonce.is_some())?;
-        Ok(Self {
+        shard::fits(shard, isolate, given_nonce.is_some(), load.sweep.is_some())?;
+        let planned = Self {
             seed: settings.resolve("seed", given.seed, 1)?,
             order,
             isolate,
@@ -121,7 +126,12 @@ impl Planned {
             chosen,
             targets,
             profile,
-        })
+        };
+        for scenario in &planned.scenarios {
+            let weight = planned.weight(scenario);
+            planned.load.weighs(&scenario.name, weight)?;
+        }
+        Ok(planned)
     }
 
     /// Tells of scenarios that really rest: only the embedded server's clock can jump.
@@ -183,12 +193,16 @@ impl Planned {
     }
 
     /// Every scenario under every configuration at every target and load level,
-    /// in the order given.
+    /// in the order given, with the units of this `session` of the run.
     ///
     /// # Errors
     ///
     /// Two targets of one name: their records could not be told apart.
-    pub(super) fn cells(&self, targets: &[Arc<Target>]) -> Result<Vec<Arc<Cell>>, Failure> {
+    pub(super) fn cells(
+        &self,
+        targets: &[Arc<Target>],
+        session: u32,
+    ) -> Result<Vec<Arc<Cell>>, Failure> {
         let mut known = BTreeSet::new();
         if let Some(twice) = targets.iter().find(|target| !known.insert(&target.name)) {
             return Err(Failure::wrong(
@@ -196,15 +210,19 @@ impl Planned {
                 "records go by the target's name; take one of them out",
             ));
         }
+        let beginnings = self.scenarios.iter();
+        let beginnings: Vec<Vec<Beginning>> = beginnings
+            .map(|scenario| self.beginnings(scenario))
+            .collect();
+        let mut numbering = self.numbering(targets.len(), &beginnings, session);
         let mut cells = Vec::new();
-        // 0 is the unit of the whole run.
-        let mut units = 1;
-        for (scenario, (configurations, resources)) in self.scenarios.iter().zip(&self.chosen) {
-            let beginnings = self.beginnings(scenario);
+        let scenarios = self.scenarios.iter().zip(&self.chosen).zip(&beginnings);
+        for ((scenario, (configurations, resources)), beginnings) in scenarios {
             for configuration in configurations {
                 for target in targets {
-                    for (level, begin) in self.load.levels.iter().zip(&beginnings) {
+                    for (level, begin) in self.load.levels.iter().zip(beginnings) {
                         let load = self.load.label(level);
+                        let (units, repeats) = numbering.next(begin);
                         cells.push(Arc::new(Cell {
                             scenario: Arc::clone(scenario),
                             configuration: configuration.clone(),
@@ -213,16 +231,25 @@ impl Planned {
                             load,
                             resources: Arc::clone(resources),
                             units,
-                            repeats: begin.conversations,
+                            repeats,
+                            counted: begin.counted,
                             until: begin.until,
                             opening: begin.opening.clone(),
                         }));
-                        units += u64::from(begin.conversations) + 1;
                     }
                 }
             }
         }
         Ok(cells)
+    }
+
+    fn numbering(&self, targets: usize, levels: &[Vec<Beginning>], session: u32) -> Numbering {
+        let configurations = self.chosen.iter().map(|(configurations, _)| configurations);
+        let cells = configurations.zip(levels);
+        let cells = cells.map(|(configurations, levels)| configurations.len() * levels.len());
+        let cells = cells.sum::<usize>() * targets;
+        let counted = levels.iter().flatten().all(|begin| begin.counted);
+        Numbering::new((!counted).then_some(cells), session)
     }
 
     /// What tells cells of one scenario and configuration apart, where they are several.
@@ -280,16 +307,20 @@ impl Planned {
             .map(|cell| Size {
                 repeats: cell.repeats,
                 sessions: cell.opening.round(),
+                lasts: cell.until.filter(|_| !cell.counted),
             })
             .collect();
         let rounds = load::rounds(self.order, &sizes, self.seed);
         if self.order == Order::Shuffled {
             let shown = rounds.iter().map(|round| {
                 let name = cells[round.cell].name();
-                match round.repeats.as_slice() {
-                    [first, .., last] => format!("{name}/{first}-{last}"),
-                    [only] => format!("{name}/{only}"),
-                    [] => name,
+                match &round.part {
+                    Part::Until(until) => format!("{name} until {}", duration::shown(*until)),
+                    Part::Repeats(repeats) => match repeats.as_slice() {
+                        [first, .., last] => format!("{name}/{first}-{last}"),
+                        [only] => format!("{name}/{only}"),
+                        [] => name,
+                    },
                 }
             });
             settings.drawn("schedule", "order", shown.collect::<Vec<_>>());
@@ -305,8 +336,6 @@ impl Planned {
         targets: &[Arc<Target>],
     ) -> Manifest {
         settings.note("no-text", given.no_text, given.no_text);
-        let by = given.aim.isolate_by;
-        settings.note("isolate-by", by.as_str(), by != IsolateBy::default());
         let mut manifest = Manifest::begin(self.seed, &self.nonce.to_string());
         manifest.settings = settings.into_map();
         manifest.shard = self.shard;

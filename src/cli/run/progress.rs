@@ -6,13 +6,15 @@
 
 use crate::cli::output;
 use crate::load::limits::Budget;
-use crate::load::{Cell, Lost, Tally};
-use crate::record::RequestRecord;
+use crate::load::{Cell, Lost, Tally, Todo};
 use crate::record::load::{LOAD_VERSION, Lateness, LoadRecord};
+use crate::record::{RequestRecord, Run};
 use crate::scenario::duration;
 use crate::units::{Micros, Money, Share};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::HashMap;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -35,10 +37,14 @@ struct Seen {
     until: Option<Duration>,
     achievable: Option<Share>,
     tally: Tally,
+    /// Of these, requests and answers of earlier sessions of the run.
+    before: (u64, u64),
     /// Conversations that have begun.
     begun: u32,
-    /// How long it has run, without its current round.
+    /// How long it has run in this session, without its current round.
     ran: Duration,
+    /// How much of its own time had passed before.
+    passed: Duration,
     done: bool,
     ended: Option<String>,
 }
@@ -91,8 +97,10 @@ impl Progress {
             until: cell.until,
             achievable: achievable.get(at).copied().flatten(),
             tally: Tally::default(),
+            before: (0, 0),
             begun: 0,
             ran: Duration::ZERO,
+            passed: Duration::ZERO,
             done: false,
             ended: None,
         });
@@ -108,6 +116,30 @@ impl Progress {
                 round: now,
                 shown: None,
             })),
+        }
+    }
+
+    /// Takes in what earlier sessions of the run recorded in `dir` and what is left to do
+    /// of its cells, so that cells are told of, and judged, as wholes.
+    pub(super) fn go_on(&self, dir: &Path, todos: &[Todo]) {
+        let mut view = self.view();
+        let cells = &mut view.cells;
+        let positions = cells.iter().enumerate();
+        let positions: HashMap<String, usize> = positions
+            .map(|(at, seen)| (seen.name.clone(), at))
+            .collect();
+        // What does not read was told of when the run was opened.
+        let records = Run::read(dir).and_then(|run| run.requests());
+        for record in records.into_iter().flatten().flatten() {
+            // A conversation is called by its cell and its number.
+            let cell = record.conversation.rsplit_once('/').map(|(cell, _)| cell);
+            if let Some(&at) = cell.and_then(|cell| positions.get(cell)) {
+                cells[at].add(&record);
+            }
+        }
+        for (seen, todo) in cells.iter_mut().zip(todos) {
+            seen.before = (seen.tally.requests, seen.tally.answered);
+            seen.passed = todo.passed;
         }
     }
 
@@ -127,9 +159,7 @@ impl Progress {
     /// An attempt ended.
     pub(super) fn record(&self, record: &RequestRecord) {
         let mut view = self.view();
-        let seen = view.seen_mut();
-        seen.tally.record(record);
-        seen.begun += u32::from((record.turn, record.request, record.attempt) == (1, 1, 1));
+        view.seen_mut().add(record);
         let now = Instant::now();
         let every = if self.plain { PLAIN_EVERY } else { EVERY };
         let due = view.shown.is_none_or(|shown| now - shown >= every);
@@ -156,9 +186,11 @@ impl Progress {
         }
     }
 
-    /// Whether the running cell has had an answer.
+    /// Whether the running cell has had an answer in this session.
     pub(super) fn any_ok(&self) -> bool {
-        self.view().seen().tally.answered > 0
+        let view = self.view();
+        let seen = view.seen();
+        seen.tally.answered > seen.before.1
     }
 
     /// What the running cell has lost, if anything.
@@ -169,6 +201,11 @@ impl Progress {
     /// What is known of the running cell.
     pub(super) fn tally(&self) -> Tally {
         self.view().seen().tally.clone()
+    }
+
+    /// What is known of the cell at this position.
+    pub(super) fn tally_of(&self, cell: usize) -> Tally {
+        self.view().cells[cell].tally.clone()
     }
 
     /// A round ended; all of its records have been told of. `last` is the cell's last one.
@@ -204,12 +241,21 @@ impl Progress {
 }
 
 fn load_of(seen: &Seen) -> LoadRecord {
-    let tally = &seen.tally;
+    load_record(&seen.name, &seen.load, &seen.tally, seen.ended.clone())
+}
+
+/// What `load.jsonl` says of a cell; `ended` is why it ended before its end.
+pub(in crate::cli) fn load_record(
+    cell: &str,
+    load: &str,
+    tally: &Tally,
+    ended: Option<String>,
+) -> LoadRecord {
     let at = |q| tally.late(q).unwrap_or_default();
     LoadRecord {
         v: LOAD_VERSION,
-        cell: seen.name.clone(),
-        load: seen.load.to_string(),
+        cell: cell.to_owned(),
+        load: load.to_owned(),
         attempts: tally.attempts,
         requests: tally.requests,
         failed: tally.failed(),
@@ -225,7 +271,7 @@ fn load_of(seen: &Seen) -> LoadRecord {
         }),
         ttft_p50_us: tally.ttft(0.5),
         late: tally.is_late(),
-        ended: seen.ended.clone(),
+        ended,
     }
 }
 
@@ -304,14 +350,19 @@ fn cents(money: Money) -> String {
 }
 
 impl Seen {
+    fn add(&mut self, record: &RequestRecord) {
+        self.tally.record(record);
+        self.begun += u32::from((record.turn, record.request, record.attempt) == (1, 1, 1));
+    }
+
     fn share(&self, ran: Duration) -> f64 {
         if self.done {
             return 1.0;
         }
         let by_count = f64::from(self.begun) / f64::from(self.conversations.max(1));
-        let by_time = self
-            .until
-            .map_or(0.0, |until| ran.as_secs_f64() / until.as_secs_f64());
+        let by_time = self.until.map_or(0.0, |until| {
+            (self.passed + ran).as_secs_f64() / until.as_secs_f64()
+        });
         by_count.max(by_time).min(1.0)
     }
 
@@ -319,7 +370,7 @@ impl Seen {
         let tally = &self.tally;
         let mut parts = vec![format!("{} requests", tally.requests)];
         if ran >= Duration::from_secs(1) {
-            let rate = tally.requests as f64 / ran.as_secs_f64();
+            let rate = (tally.requests - self.before.0) as f64 / ran.as_secs_f64();
             parts.push(format!("{rate:.1}/s"));
         }
         let of = match self.achievable {
@@ -337,11 +388,7 @@ impl Seen {
         let tally = &self.tally;
         let mut parts = Vec::new();
         if let Some(lost) = &tally.lost {
-            parts.push(format!(
-                "{} failed ({})",
-                lost.requests,
-                lost.outcome.as_str()
-            ));
+            parts.push(format!("{} failed ({})", lost.requests, lost.shown()));
         }
         if tally.shed > 0 {
             parts.push(format!("{} shed", tally.shed));

@@ -6,7 +6,7 @@ use super::state::EvictionProbe;
 use super::ways_out;
 use crate::cli::counters::Watch;
 use crate::cli::output;
-use crate::load::{Cell, CellEnd, Isolate, Round, Runner, Writer};
+use crate::load::{Cell, CellEnd, Isolate, Part, Round, Runner, Todo, Writer};
 use crate::record::Ending;
 use crate::scenario::pace::Until;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,8 +47,15 @@ impl Rounds<'_> {
     /// Runs the rounds one after the other. A cell that fails has no further rounds
     /// and does not stop the others, unless it was refused in a way that all of its
     /// target would be. A sweep has no further levels where one breaks a rule.
-    pub(super) async fn run(&self, watches: &mut BTreeMap<usize, Watch>) -> Ending {
+    ///
+    /// `todos` says what of each cell is to be done.
+    pub(super) async fn run(
+        &self,
+        mut todos: Vec<Todo>,
+        watches: &mut BTreeMap<usize, Watch>,
+    ) -> Ending {
         let mut course = Course::default();
+        self.swept_before(&mut course);
         let mut last: BTreeMap<usize, usize> = BTreeMap::new();
         for (number, round) in self.order.iter().enumerate() {
             last.insert(round.cell, number);
@@ -73,9 +80,18 @@ impl Rounds<'_> {
                     .give_up(round.cell, "a lower level of its sweep broke a rule");
                 continue;
             }
-            self.progress.begin(round.cell);
             let last = last.get(&round.cell) == Some(&number);
-            let mut ended = self.runners[place].run(cell, &round.repeats).await;
+            let todo = &mut todos[round.cell];
+            match &round.part {
+                Part::Repeats(repeats) => todo.go_on_with(repeats.clone()),
+                Part::Until(until) => todo.until = Some(*until),
+            }
+            if !last && !todo.is_left() {
+                // The cell's time is over, or it has no conversation left.
+                continue;
+            }
+            self.progress.begin(round.cell);
+            let mut ended = self.runners[place].run(cell, todo).await;
             if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
                 ended = self.runners[place].probe(cell).await;
             }
@@ -109,6 +125,19 @@ impl Rounds<'_> {
             None => Ending::Complete,
             Some(why) if course.answered.is_empty() => Ending::Failed(why),
             Some(why) => Ending::Partial(why),
+        }
+    }
+
+    /// Sweeps that had ended in an earlier session. Their levels that were whole have no
+    /// round any more.
+    fn swept_before(&self, course: &mut Course) {
+        let Some(rules) = self.sweep else { return };
+        let open: BTreeSet<usize> = self.order.iter().map(|round| round.cell).collect();
+        for number in (0..self.cells.len()).filter(|number| !open.contains(number)) {
+            let tally = self.progress.tally_of(number);
+            if tally.attempts > 0 && tally.broken(rules).is_some() {
+                course.swept.insert(number / self.levels);
+            }
         }
     }
 

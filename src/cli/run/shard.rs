@@ -1,13 +1,13 @@
 //! Which part of the run this process does.
 
 use super::Arguments;
+use super::resume::{Done, Earlier};
 use crate::cli::exit::Failure;
 use crate::cli::output;
 use crate::cli::settings::Settings;
 use crate::cli::target::variable;
-use crate::load::{self, Cell, Isolate, Round};
+use crate::load::{self, Cell, Isolate, Part, Round, Todo};
 use crate::record::Shard;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Where Kubernetes says which pod of an Indexed Job this is, from 0.
@@ -64,9 +64,16 @@ pub(super) fn fits(
     shard: Option<Shard>,
     isolate: Isolate,
     nonce_given: bool,
+    sweep: bool,
 ) -> Result<(), Failure> {
     if shard.is_none() {
         return Ok(());
+    }
+    if sweep {
+        return Err(Failure::wrong(
+            "a sweep ends by the results of whole levels, and a shard knows only its own part of them",
+            "run it whole, or name the levels by --load",
+        ));
     }
     if matches!(isolate, Isolate::Run | Isolate::None) {
         return Err(Failure::wrong(
@@ -85,19 +92,50 @@ pub(super) fn fits(
     Ok(())
 }
 
-/// Leaves in `rounds` what `shard` runs and what is not in `kept`.
+/// Leaves in `rounds` what `shard` runs and what was not done `earlier`. Says what of each
+/// cell is to be done, where its rounds do not name the conversations.
 pub(super) fn narrow(
     rounds: &mut Vec<Round>,
     cells: &[Arc<Cell>],
     shard: Option<(Shard, Isolate)>,
-    kept: &BTreeSet<Arc<str>>,
-) {
+    earlier: &Earlier,
+) -> Vec<Todo> {
+    let none = Done::default();
+    let done = |cell: usize| earlier.cells.get(&cell).unwrap_or(&none);
+    let left = |number: usize, repeat: u32| {
+        let cell = &cells[number];
+        let own = shard.is_none_or(|(shard, by)| load::runs(shard, by, cell, repeat));
+        own && !done(number).finished.contains(&repeat)
+    };
+    let todos = cells.iter().enumerate().map(|(number, cell)| {
+        let Done { begun, passed, .. } = done(number);
+        let begun = begun.unwrap_or(0);
+        // In a shard any of them may be another's.
+        let listed = match shard {
+            _ if cell.counted => 0,
+            None => begun,
+            Some(_) => cell.repeats,
+        };
+        let rest = if cell.counted { 0 } else { cell.repeats };
+        let again = (1..=listed).filter(|&repeat| left(number, repeat));
+        let todo = Todo::following(again.collect(), listed + 1..=rest);
+        let until = cell.until.filter(|_| cell.ends_by_time());
+        todo.until(until).after(begun, *passed)
+    });
+    let todos: Vec<Todo> = todos.collect();
     for round in rounds.iter_mut() {
-        let cell = &cells[round.cell];
-        round.repeats.retain(|&repeat| {
-            let own = shard.is_none_or(|(shard, by)| load::runs(shard, by, cell, repeat));
-            own && (kept.is_empty() || !kept.contains(cell.conversation(repeat).as_str()))
-        });
+        if let Part::Repeats(repeats) = &mut round.part {
+            repeats.retain(|&repeat| left(round.cell, repeat));
+        }
     }
-    rounds.retain(|round| !round.repeats.is_empty());
+    rounds.retain(|round| {
+        let todo = &todos[round.cell];
+        match &round.part {
+            Part::Repeats(repeats) => repeats.iter().any(|&repeat| todo.begins(repeat)),
+            // What was broken off behind the cell's time goes with its last slice.
+            Part::Until(until) if *until > todo.passed => todo.is_left(),
+            Part::Until(until) => cells[round.cell].until == Some(*until) && todo.is_left(),
+        }
+    });
+    todos
 }

@@ -125,10 +125,14 @@ fn spent_before(dir: &Path, targets: &[Arc<Target>]) -> Money {
     spent
 }
 
-/// The nonce that units are numbered from: no two sessions of a run share one.
+/// The nonce that units are numbered from: where conversations are counted, no two
+/// sessions of a run share one. Elsewhere the units of a session are its own.
 pub(super) fn nonce(again: Option<&Again>, planned: &Planned, cells: &[Arc<Cell>]) -> Nonce {
-    let all = cells.last();
-    let all = all.map_or(1, |last| last.units + u64::from(last.repeats) + 1);
+    if cells.iter().any(|cell| !cell.counted) {
+        return planned.nonce;
+    }
+    let of_cells = cells.iter().map(|cell| u64::from(cell.repeats) + 1);
+    let all = 1 + of_cells.sum::<u64>();
     let session = again.map_or(0, Again::session);
     planned.nonce.of_unit(u64::from(session) * all)
 }

@@ -21,6 +21,7 @@ pub(super) fn of_lost(cell: &str, lost: &Lost) -> String {
         requests,
         outcome,
         message,
+        kinds: _,
     } = lost;
     let what = match requests {
         1 => "1 request failed".to_owned(),
@@ -84,6 +85,7 @@ mod tests {
             requests: 1,
             outcome: Outcome::StreamError,
             message: "overloaded".to_owned(),
+            kinds: std::collections::BTreeMap::from([(Outcome::StreamError, 1)]),
         };
         let one = of_lost("small/dev", &lost);
         assert_eq!(

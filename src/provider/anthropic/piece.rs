@@ -1,6 +1,7 @@
 //! The events that a stream is made of: a piece of text and nothing else.
 
 use crate::provider::usual::{Object, Usual};
+use memchr::memmem::find;
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -24,11 +25,16 @@ struct Delta<'a> {
     text: Cow<'a, str>,
 }
 
+/// The kind of a delta that is a piece of text.
+const TEXT: &str = "text_delta";
+
 /// What an event of the usual shape says.
 pub(super) fn usual(data: &str) -> Option<Usual<'_>> {
+    // To find out by reading it that an event is no such piece would cost as much again.
+    find(data.as_bytes(), TEXT.as_bytes())?;
     let Object(event): Object<Event<'_>> = serde_json::from_str(data).ok()?;
     let Object(delta) = event.delta;
-    let plain = event.kind == "content_block_delta" && delta.kind == "text_delta";
+    let plain = event.kind == "content_block_delta" && delta.kind == TEXT;
     plain.then_some(Usual {
         text: Some(delta.text),
         ..Usual::default()

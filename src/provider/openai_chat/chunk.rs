@@ -32,6 +32,8 @@ struct Chunk<'a> {
     _obfuscation: Option<&'a str>,
     #[serde(default, rename = "prompt_token_ids")]
     _prompt_ids: (),
+    #[serde(default, rename = "prompt_text")]
+    _prompt_text: (),
 }
 
 #[derive(Deserialize)]

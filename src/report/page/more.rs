@@ -1,7 +1,7 @@
 //! Further tables of the configurations: cost, reuse, latencies, and what was set apart.
 
 use super::columns::{Of, Shown, amount, number, table};
-use super::summed::{Summed, names, total_rows};
+use super::summed::{Summed, from_due, names, total_rows};
 use super::tables::{PLACES, tokens};
 use crate::analysis::cost::Buckets;
 use crate::analysis::{Apart, Costs, Figures, Latency, Results};
@@ -216,6 +216,12 @@ pub(super) fn latencies(results: &Results) -> Table {
         column("ttft_p50_us", "TTFT p50", ttft, plain[0]),
         column("ttft_p90_us", "TTFT p90", ttft, plain[1]),
         column("ttft_p99_us", "TTFT p99", ttft, plain[2]),
+    ]);
+    let due = results.shows_due();
+    if due {
+        columns.extend(from_due());
+    }
+    columns.extend([
         column("between_p50_us", "between tokens p50", between, plain[0]),
         column("between_p90_us", "between tokens p90", between, plain[1]),
         column("between_p99_us", "between tokens p99", between, plain[2]),
@@ -235,13 +241,23 @@ pub(super) fn latencies(results: &Results) -> Table {
             endless("ttft_failing_p99_us", "TTFT p99 with failures", failing[2]),
         ]);
     }
-    let note = if failed {
-        "Of answered requests; `with failures` counts each request that was never answered as one \
-         that took for ever."
-    } else {
-        "Of answered requests; every request was answered."
-    };
-    table(("latencies", "Latencies", note), &columns, PLACES, &rows)
+    let note = [
+        "Of answered requests",
+        if failed {
+            "; `with failures` counts each request that was never answered as one that took for ever."
+        } else {
+            "; every request was answered."
+        },
+        if due {
+            " Time to first token counts from when the request was sent, which is the server's, and \
+             `from due` from when somebody wanted the answer: with waits for limits, earlier tries, \
+             and the client's own lateness."
+        } else {
+            ""
+        },
+    ]
+    .concat();
+    table(("latencies", "Latencies", &note), &columns, PLACES, &rows)
 }
 
 /// Requests whose counts are in no share; `None` where there is none.

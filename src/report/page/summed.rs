@@ -18,7 +18,7 @@ pub(super) fn totals(results: &Results) -> Table {
     let rows = total_rows(results);
     let note = "All scenarios together. Shares are ratios of sums over answered requests that have a count.";
     let head = ("totals", "Configurations", note);
-    table(head, &summed_columns(), PLACES, &rows)
+    table(head, &summed_columns(results), PLACES, &rows)
 }
 
 /// A row per group; `None` where there is one only.
@@ -31,7 +31,7 @@ pub(super) fn groups(results: &Results) -> Option<Table> {
     let several = rows.len() > results.totals.len();
     several.then(|| {
         let head = ("groups", "By group of scenarios", "");
-        table(head, &summed_columns(), &PLACES[2..], &rows)
+        table(head, &summed_columns(results), &PLACES[2..], &rows)
     })
 }
 
@@ -48,7 +48,7 @@ pub(super) fn scenarios(results: &Results) -> Option<Table> {
     let several = rows.len() > results.totals.len();
     several.then(|| {
         let head = ("scenarios", "By scenario", "");
-        table(head, &summed_columns(), &PLACES[2..], &rows)
+        table(head, &summed_columns(results), &PLACES[2..], &rows)
     })
 }
 
@@ -84,7 +84,7 @@ pub(super) fn names() -> Vec<Of<Summed>> {
 }
 
 #[expect(clippy::too_many_lines, reason = "one line a column")]
-fn summed_columns() -> Vec<Of<Summed>> {
+fn summed_columns(results: &Results) -> Vec<Of<Summed>> {
     let mut columns = names();
     let count = |key, name, value: fn(&Figures) -> Option<f64>| {
         number(key, name, Shown::Count, move |row: &Summed| {
@@ -219,5 +219,37 @@ fn summed_columns() -> Vec<Of<Summed>> {
             |figures| figures.ttft.p99_us,
         ),
     ]);
+    if results.shows_due() {
+        columns.extend(from_due());
+    }
     columns
+}
+
+/// Quantiles of the time to first token from when a request was due.
+pub(super) fn from_due() -> [Of<Summed>; 3] {
+    let latency = |key, name, help, value: fn(&Figures) -> Option<f64>| {
+        number(key, (name, help), Shown::Latency, move |row: &Summed| {
+            value(&row.figures)
+        })
+    };
+    [
+        latency(
+            "ttft_from_due_p50_us",
+            "TTFT from due p50",
+            "From when the request was due first: half are faster",
+            |figures| figures.ttft_from_due.p50_us,
+        ),
+        latency(
+            "ttft_from_due_p90_us",
+            "TTFT from due p90",
+            "From when the request was due first: nine in ten are faster",
+            |figures| figures.ttft_from_due.p90_us,
+        ),
+        latency(
+            "ttft_from_due_p99_us",
+            "TTFT from due p99",
+            "From when the request was due first: 99 in a hundred are faster",
+            |figures| figures.ttft_from_due.p99_us,
+        ),
+    ]
 }

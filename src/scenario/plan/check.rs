@@ -1,8 +1,9 @@
 //! From the grammar's types to a checked plan.
 
 mod pace;
+mod state;
 
-use super::grammar::{FleetFile, IsolateFile, OrderFile, PlanFile, RoutingFile};
+use super::grammar::{FleetFile, OrderFile, PlanFile, RoutingFile};
 use super::model::{Embedded, Fleet, Plan, PlannedScenario};
 use super::values::ScenarioEntry;
 use crate::cache::{Model, Routing};
@@ -50,6 +51,7 @@ pub(super) fn plan(
     walk.chosen(file)?;
     walk.targets(file)?;
     walk.load(file)?;
+    walk.state(file);
     walk.pace(file, folder_of(path))?;
     let embedded = walk.embedded(file)?;
     let limits = walk.limits(&file.limits)?;
@@ -267,15 +269,6 @@ impl Walk {
                 OrderFile::Shuffled => "shuffled",
             };
             self.set("order", word, &order.place);
-        }
-        if let Some(isolate) = &file.isolate {
-            let word = match isolate.value {
-                IsolateFile::Conversation => "conversation",
-                IsolateFile::Cell => "cell",
-                IsolateFile::Run => "run",
-                IsolateFile::None => "none",
-            };
-            self.set("isolate", word, &isolate.place);
         }
         if let Some(retries) = &file.retries {
             self.set("retries", retries.value, &retries.place);

@@ -42,7 +42,7 @@ pub(super) struct PlanFile {
     /// The embedded server.
     #[serde(default)]
     pub(super) embedded: EmbeddedFile,
-    /// Conversations per cell; 1. A scenario's weight multiplies it.
+    /// Conversations per cell; 1. A scenario's weight multiplies it, and `duration` as well.
     pub(super) repeat: Option<At<u32>>,
     /// Conversations at once; a list makes each a load level, and so a cell, of its own.
     pub(super) sessions: Option<At<Several<u32>>>,
@@ -63,6 +63,12 @@ pub(super) struct PlanFile {
     pub(super) order: Option<At<OrderFile>>,
     /// What starts on a cold cache; every conversation.
     pub(super) isolate: Option<At<IsolateFile>>,
+    /// What keeps conversations apart in the cache; salts where the server has them, else a nonce.
+    pub(super) isolate_by: Option<At<IsolateByFile>>,
+    /// What is sent before what is measured, and counts nowhere; nothing.
+    pub(super) warm_up: Option<At<WarmUpFile>>,
+    /// Whether each cell's first prompt is asked again at its end; where that costs nothing.
+    pub(super) eviction_probe: Option<At<EvictionProbeFile>>,
     /// Output tokens asked for; 16, or 512 with live replies.
     pub(super) max_tokens: Option<At<u32>>,
     /// Tries after the first where a failure may pass; 2.
@@ -113,6 +119,44 @@ pub(super) enum IsolateFile {
     Run,
     /// Nothing: whatever the server still holds is found.
     None,
+}
+
+/// What keeps one measurement's cache entries from another's.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum IsolateByFile {
+    /// Salts where the target is known to have them, else a nonce.
+    Auto,
+    /// `cache_salt` in the body.
+    Salt,
+    /// Eight digits at the very front of the prompt.
+    Nonce,
+    /// The cache is emptied before each unit.
+    Reset,
+}
+
+/// What is sent before what is measured.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum WarmUpFile {
+    /// Nothing.
+    None,
+    /// The first prompt of each unit, under its own nonce, until the cache gives it back.
+    Prime,
+    /// The first prompt of each cell, under a nonce of its own.
+    Isolate,
+}
+
+/// Whether each cell's first prompt is asked again at its end.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum EvictionProbeFile {
+    /// Where it costs nothing and touches no other cell.
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
 }
 
 /// Bounds of the whole run, and what holds its requests back.

@@ -47,7 +47,7 @@ pub struct Plan {
 pub struct PlannedScenario {
     /// Its file, relative to the working folder.
     pub path: PathBuf,
-    /// How many times as many conversations as a plain one; at least 1.
+    /// How many times as many conversations as a plain one, or as much time; at least 1.
     pub weight: u32,
 }
 

@@ -61,6 +61,9 @@ fn everything_that_a_plan_can_say_is_read() {
          sessions: [1, 8]\n\
          order: shuffled\n\
          isolate: cell\n\
+         isolate_by: reset\n\
+         warm_up: prime\n\
+         eviction_probe: off\n\
          max_tokens: 32\n\
          retries: 0\n\
          seed: 7\n\
@@ -77,7 +80,9 @@ fn everything_that_a_plan_can_say_is_read() {
     cache-model=blocks:16,capacity=130
     config=dev mine
     dialect=anthropic
+    eviction-probe=off
     isolate=cell
+    isolate-by=reset
     lifetime=600
     max-tokens=32
     max-usd=2.5
@@ -89,6 +94,7 @@ fn everything_that_a_plan_can_say_is_read() {
     seed=7
     sessions=1 8
     target=embedded http://127.0.0.1:1/v1
+    warm-up=prime
     wire=anthropic
     "#);
     assert_eq!(plan.scenarios[0].weight, 3);
@@ -276,6 +282,9 @@ fn what_makes_no_sense_is_refused() {
         ("sessions: [2, 2]", "names 2 twice"),
         ("order: random", "known words: given, shuffled"),
         ("isolate: cells", "did you mean `cell`?"),
+        ("isolate_by: salts", "did you mean `salt`?"),
+        ("warm_up: primed", "did you mean `prime`?"),
+        ("eviction_probe: maybe", "known words: auto, on, off"),
         ("limits: {requests: 0}", "`requests` must be at least 1"),
         ("limits: {usd: -1}", "`usd` must be an amount of dollars"),
         ("limits: {dollars: 1}", "known keys: requests, tokens, usd"),

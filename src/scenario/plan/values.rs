@@ -24,7 +24,7 @@ pub(super) enum ScenarioEntry {
 pub(super) struct ScenarioMap {
     /// The scenario file, relative to the plan.
     pub(super) file: At<String>,
-    /// How many times as many conversations as `repeat` says; 1.
+    /// How many times as many conversations as `repeat` says, or as much time as `duration`; 1.
     pub(super) weight: Option<At<u32>>,
 }
 
