@@ -23,7 +23,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use super::settings::Settings;
 use super::tokens;
-use crate::load::{Runner, Target, WarmUp, Writer};
+use crate::load::{Runner, Target, Writer};
 use crate::record::load::write_load;
 use crate::record::{Calibration, Invocation, Manifest, RunWriter, WriteError};
 pub(super) use arguments::Arguments;
@@ -182,13 +182,7 @@ async fn drive(
     let run = begin.open(&arguments, &planned, manifest, &earlier.kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
     write_probes(&places, &dir)?;
-    let before = resumed.then_some((dir.as_path(), &targets[..]));
-    let budget = state::budget(planned.load.max_usd, &places, before);
-    // What a primed cache can give is not what was predicted of a cold one.
-    let outlook = match planned.warm_up {
-        WarmUp::Prime => Vec::new(),
-        WarmUp::None | WarmUp::Isolate => outlook,
-    };
+    let budget = state::budget(&planned, &places, resumed.then_some(&*dir));
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     if resumed {
         progress.go_on(&dir, &todos);
