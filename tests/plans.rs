@@ -426,6 +426,24 @@ fn what_a_run_may_cost_holds_though_its_cache_never_gives_anything_back() {
 }
 
 #[test]
+fn replies_of_the_model_make_only_their_own_scenario_dearer() {
+    let dir = workplace("plan: two\nscenarios: [chat.yaml, live.yaml]\nconfig: [dev]\n");
+    let chat = fs::read_to_string(dir.path().join("chat.yaml")).expect("scenario");
+    let live = chat.replace("scenario: chat", "scenario: live\nreplies: live");
+    fs::write(dir.path().join("live.yaml"), live).expect("scenario");
+    let dry = harness(&dir)
+        .args(["run", "plan.yaml", "--max-tokens", "70", "--dry-run"])
+        .assert()
+        .success();
+    let said = String::from_utf8_lossy(&dry.get_output().stdout).into_owned();
+    // One answer stands before the second request of the one that is live.
+    assert!(
+        said.contains("(up to 70 more by replies of the model itself)"),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_an_account_allows_in_a_minute_is_not_exceeded() {
     let dir = workplace("plan: small\nscenarios: [chat.yaml]\n");
     let options = prefixbench::server::Options::default();

@@ -18,17 +18,20 @@ mod pace;
 mod rows;
 mod shown;
 mod spending;
+mod whole;
 mod width;
 
 use super::plan::Planned;
 use super::{Arguments, progress};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output;
+use crate::load::WarmUp;
 use crate::units::{Money, Share, grouped};
 pub(super) use assumed::dearest;
-use rows::{Outlook, Part, Whole};
+use rows::{Outlook, Part};
 use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
+use whole::Whole;
 
 /// Prints the plan of the run.
 pub(super) fn run(given: &Arguments, planned: &Planned) -> Result<Exit, Failure> {
@@ -92,7 +95,8 @@ pub(super) async fn before(
     if hosted && !given.yes {
         spending::ask(&all, given, planned, stop).await?;
     }
-    if planned.live() {
+    // Nor is what a primed cache can give what was predicted of a cold one.
+    if planned.live() || planned.warm_up == WarmUp::Prime {
         return Ok(Vec::new());
     }
     Ok(all.rows.iter().map(|row| row.achievable).collect())

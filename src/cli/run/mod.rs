@@ -171,9 +171,7 @@ async fn drive(
     let run = begin.open(&arguments, &planned, manifest, &earlier.kept)?;
     let (dir, manifest) = (resume::from_here(run.dir()), run.manifest().clone());
     write_probes(&places, &dir)?;
-    let before = resumed.then_some((dir.as_path(), &targets[..]));
-    let budget = state::budget(planned.load.max_usd, &places, before);
-    let outlook = planned.outlook(outlook);
+    let budget = state::budget(&planned, &places, resumed.then_some(&*dir));
     let progress = Progress::new(&cells, &outlook, Arc::clone(&budget), arguments.quiet);
     if resumed {
         progress.go_on(&dir, &todos);

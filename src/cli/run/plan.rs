@@ -27,7 +27,6 @@ use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
 use crate::scenario::plan::Plan;
 use crate::server::{PROFILES, Profile};
-use crate::units::Share;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
@@ -151,15 +150,6 @@ impl Planned {
                     scenario.name
                 ));
             }
-        }
-    }
-
-    /// Achievable shares as they may be shown beside what is measured: what a primed cache
-    /// can give is not what was predicted of a cold one.
-    pub(super) fn outlook(&self, cold: Vec<Option<Share>>) -> Vec<Option<Share>> {
-        match self.warm_up {
-            WarmUp::Prime => Vec::new(),
-            WarmUp::None | WarmUp::Isolate => cold,
         }
     }
 

@@ -91,29 +91,26 @@ pub(super) fn given_nonce(
     }
 }
 
-/// What the run may spend, of which probing its targets has taken a part, and what went
-/// `before`, in a folder and at these targets, the rest.
-pub(super) fn budget(
-    limit: Option<Money>,
-    places: &[Place],
-    before: Option<(&Path, &[Arc<Target>])>,
-) -> Arc<Budget> {
-    let budget = Budget::new(limit);
+/// What the run may spend, less what probing its targets has cost and what went `before`,
+/// in its folder.
+pub(super) fn budget(planned: &Planned, places: &[Place], before: Option<&Path>) -> Arc<Budget> {
+    let budget = Budget::new(planned.load.max_usd);
     budget.begin_with(places.iter().map(Place::probing_cost).sum());
-    if let Some((dir, targets)) = before {
-        budget.begin_with(spent_before(dir, targets));
+    if let Some(dir) = before {
+        budget.begin_with(spent_before(dir, places));
     }
     Arc::new(budget)
 }
 
 /// What the requests in `dir` have cost so far, as far as their counts say. What does not
 /// read was told of when the run was opened.
-fn spent_before(dir: &Path, targets: &[Arc<Target>]) -> Money {
+fn spent_before(dir: &Path, places: &[Place]) -> Money {
     let Ok(run) = Run::read(dir) else {
         return Money(0);
     };
     let cost = |record: &RequestRecord| {
-        let target = targets.iter().find(|target| target.name == record.target)?;
+        let mut targets = places.iter().map(|place| &place.target);
+        let target = targets.find(|target| target.name == record.target)?;
         bill(target.price.as_ref()?, &record.usage)
     };
     let recorded = run.requests().into_iter().flatten().flatten();

@@ -4,7 +4,8 @@ use super::assumed::Assumed;
 use super::begun::{Begun, Closed};
 use super::beside::{self, Beside};
 use super::one::{Amounts, One};
-use super::pace::{Course, Taken};
+use super::pace::Taken;
+use super::whole::Whole;
 use crate::cli::exit::Failure;
 use crate::cli::predicted::{self, predicted};
 use crate::cli::run::Arguments;
@@ -14,9 +15,10 @@ use crate::cli::tokens;
 use crate::load::limits::Quotas;
 use crate::load::{Beginning, MOST_CONVERSATIONS, Named, Opening};
 use crate::record::Shard;
+use crate::scenario::model::Replies;
 use crate::scenario::pace::Think;
 use crate::tokens::{SharedEncoder, embedded};
-use crate::units::{Money, Share};
+use crate::units::Share;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,24 +48,13 @@ pub(super) struct Row {
 /// How long a cell takes by itself, and what it takes of its target's minutes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
-    at_least: Duration,
-    about: Option<Duration>,
-    quotas: Quotas,
-    /// Of what is measured, without answers.
-    least: Taken,
-    /// Of all that is usually sent, with answers of full length.
-    usual: Taken,
-}
-
-/// A run, or the part of it that one process does.
-pub(super) struct Whole {
-    pub(super) rows: Vec<Row>,
-    /// Probing the targets before the run, each with whether a provider is paid for it.
-    pub(super) probing: Vec<(bool, Amounts)>,
-    /// At least this long.
     pub(super) at_least: Duration,
-    /// About this long, where the targets' speed is known.
     pub(super) about: Option<Duration>,
+    pub(super) quotas: Quotas,
+    /// Of what is measured, without answers.
+    pub(super) least: Taken,
+    /// Of all that is usually sent, with answers of full length.
+    pub(super) usual: Taken,
 }
 
 /// What is looked at.
@@ -135,7 +126,7 @@ impl Outlook {
                         scenario: number,
                         configuration: configuration.name.clone(),
                         target,
-                        one: One::of(&requests, assumed, planned.live()),
+                        one: One::of(&requests, assumed, scenario.replies == Replies::Live),
                     });
                 }
             }
@@ -165,13 +156,7 @@ impl Outlook {
             (assumed.hosted(), each.times(u64::from(part.processes)))
         });
         let probing = probing.collect();
-        let (at_least, about) = spans(&rows);
-        Whole {
-            rows,
-            probing,
-            at_least,
-            about,
-        }
+        Whole::of(rows, probing)
     }
 
     fn row(&self, planned: &Planned, part: Part, cell: (&Kind, Arc<str>, &Beginning)) -> Row {
@@ -311,61 +296,5 @@ fn held_back(begun: Begun, one: &One, begin: &Beginning, held: (Quotas, Part)) -
     Begun {
         conversations: begun.conversations.map(|all| all.min(through)),
         ..begun
-    }
-}
-
-/// At least and about how long the cells take, one after the other.
-fn spans(rows: &[Row]) -> (Duration, Option<Duration>) {
-    let (mut least, mut about) = (Course::default(), Course::default());
-    for Row { target, span, .. } in rows {
-        let quotas = span.quotas;
-        least.cell(target, quotas, span.at_least, span.least);
-        about.cell(target, quotas, span.about.unwrap_or_default(), span.usual);
-    }
-    let known = rows.iter().all(|row| row.span.about.is_some());
-    let at_least = least.end();
-    (at_least, known.then(|| about.end().max(at_least)))
-}
-
-impl Whole {
-    /// Whether as many conversations run in a cell as the target gets through.
-    pub(super) fn is_open_ended(&self) -> bool {
-        self.rows.iter().any(|row| row.conversations.is_none())
-    }
-
-    /// Whether it is not known what a request costs, of any cell.
-    pub(super) fn is_unpriced(&self) -> bool {
-        self.rows.iter().any(|row| !row.priced)
-    }
-
-    /// All that is measured.
-    pub(super) fn measured(&self) -> Amounts {
-        let rows = self.rows.iter().map(|row| row.measured);
-        rows.fold(Amounts::NONE, Amounts::and)
-    }
-
-    /// All that is sent beside it, at most.
-    pub(super) fn beside(&self) -> Amounts {
-        let rows = self.rows.iter().map(|row| row.beside);
-        let probing = self.probing.iter().map(|(_, amounts)| *amounts);
-        rows.chain(probing).fold(Amounts::NONE, Amounts::and)
-    }
-
-    /// What providers are paid at most; `None`: nobody knows.
-    pub(super) fn paid(&self) -> Option<Money> {
-        let rows = self.rows.iter().filter(|row| row.hosted);
-        let mut rows = rows.map(|row| row.measured.and(row.beside).cost);
-        rows.try_fold(self.paid_for_probing(), |sum, cost| Some(sum + cost?))
-    }
-
-    /// What of that is paid before the first conversation.
-    pub(super) fn paid_for_probing(&self) -> Money {
-        let paid = self.probing.iter().filter(|(hosted, _)| *hosted);
-        paid.filter_map(|(_, amounts)| amounts.cost).sum()
-    }
-
-    /// All that is sent, at most.
-    pub(super) fn most(&self) -> Amounts {
-        self.measured().and(self.beside())
     }
 }

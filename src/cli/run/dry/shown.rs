@@ -1,7 +1,8 @@
 //! What a dry run says: a row a cell, then what the numbers rest on and what bounds them.
 
 use super::one::Amounts;
-use super::rows::{Row, Whole};
+use super::rows::Row;
+use super::whole::Whole;
 use super::width;
 use crate::cli::run::plan::Planned;
 use crate::units::{Money, Tokens, grouped};

@@ -1,7 +1,7 @@
 //! The question before a run that costs money.
 
 use super::of_all;
-use super::rows::Whole;
+use super::whole::Whole;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::run::Arguments;
 use crate::cli::run::levels::Usd;
