@@ -282,7 +282,8 @@ fn a_run_whose_server_went_away_goes_on_when_it_is_back() {
     let mut child = folder.start(&[&fixed[..], &["--target", &url, "--retries", "0"]].concat());
     wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 5);
     drop(server);
-    child.wait().expect("an end");
+    // It would wait for the server to come back; somebody ends it before.
+    assert_eq!(interrupted(child), Some(130));
     let before = folder.contents("run");
     assert_ne!(before.manifest.ending, Some(Ending::Complete));
     let records = folder.read("run/requests.jsonl");
@@ -317,6 +318,16 @@ fn a_run_whose_server_went_away_goes_on_when_it_is_back() {
     }
 }
 
+/// Interrupts a program as a person does, and gives its exit code.
+fn interrupted(mut child: std::process::Child) -> Option<i32> {
+    let kill = format!("kill -INT {}", child.id());
+    let sent = std::process::Command::new("/bin/sh")
+        .args(["-c", &kill])
+        .status();
+    assert!(sent.expect("a shell").success());
+    child.wait().expect("an end").code()
+}
+
 #[test]
 fn an_interrupted_run_goes_on() {
     let server = Served::slow();
@@ -333,12 +344,7 @@ fn an_interrupted_run_goes_on() {
     ];
     let mut child = folder.start(&[&fixed[..], &["--target", &server.url]].concat());
     wait_until(&mut child, || folder.lines("run/requests.jsonl") >= 4);
-    let kill = format!("kill -INT {}", child.id());
-    let sent = std::process::Command::new("/bin/sh")
-        .args(["-c", &kill])
-        .status();
-    assert!(sent.expect("a shell").success());
-    assert_eq!(child.wait().expect("an end").code(), Some(130));
+    assert_eq!(interrupted(child), Some(130));
     folder
         .run(&["run", "--resume", "run", "-q"])
         .ended_with(0, &[]);
