@@ -119,6 +119,9 @@ pub enum CellEnd {
         /// What the target said.
         message: String,
     },
+    /// A conversation ended while its target was away; what was said of its last request.
+    /// It alone ends, to be run again where the run is gone on with.
+    Away(String),
     /// A prompt could not be built.
     Context(String),
     /// The cache could not be emptied before it.
@@ -149,6 +152,7 @@ impl fmt::Display for CellEnd {
                     outcome.as_str()
                 )
             }
+            Self::Away(message) => write!(f, "the target was away: {message}"),
             Self::Context(message) | Self::Limit(message) => f.write_str(message),
             Self::Reset(error) => error.fmt(f),
         }
@@ -240,7 +244,12 @@ impl Runner {
             }
         }
         let reasons = crew.wait().await;
-        self.verdict(reasons)
+        self.verdict(reasons)?;
+        // What an outage ate at the end can be run again; before, the cell has gone on.
+        match self.setup.health.gone() {
+            Some(message) => Err(CellEnd::Away(message)),
+            None => Ok(()),
+        }
     }
 
     /// Notes that the time of a cell that ends by time passes from now on, or stands still.

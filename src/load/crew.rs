@@ -48,6 +48,10 @@ impl All {
 
     /// A conversation ended early. The first reason comes before all that follow from it.
     fn ended(&self, end: CellEnd) {
+        if matches!(end, CellEnd::Away(_)) {
+            // The others go on.
+            return;
+        }
         let refused = matches!(end, CellEnd::Refused { .. });
         let mut reasons = locked(&self.reasons);
         // Two tell whether one is a mere consequence; a million would only fill the memory.

@@ -32,6 +32,8 @@ struct Outage {
     /// When the first of them ended.
     since: Micros,
     failed: u32,
+    /// What was said of the last of them, where no connection was found.
+    gone: Option<String>,
 }
 
 impl Health {
@@ -50,15 +52,25 @@ impl Health {
         self.state().answered
     }
 
+    /// What was said of the last request, where it found no connection to a target that
+    /// had answered before.
+    pub(super) fn gone(&self) -> Option<String> {
+        let state = self.state();
+        let outage = state.outage.as_ref().filter(|_| state.answered)?;
+        outage.gone.clone()
+    }
+
     /// A request failed at `now`, after its retries, in a way that [may pass](may_pass). Says how long nothing has been
-    /// answered, where that is too long to go on.
-    pub(super) fn failed(&self, now: Micros) -> Option<Duration> {
+    /// answered, where that is too long to go on. `gone` says that it found no connection.
+    pub(super) fn failed(&self, now: Micros, gone: Option<String>) -> Option<Duration> {
         let mut state = self.state();
         let outage = state.outage.get_or_insert(Outage {
             since: now,
             failed: 0,
+            gone: None,
         });
         outage.failed += 1;
+        outage.gone = gone;
         let lasts = Duration::from_micros(now.0.saturating_sub(outage.since.0));
         let ends = outage.failed >= FEWEST && lasts >= LONGEST_OUTAGE;
         ends.then_some(lasts)
@@ -85,16 +97,21 @@ mod tests {
         assert!(!health.has_answered());
         health.answered();
         for at in [0, 10, 20, 59] {
-            assert_eq!(health.failed(s(at)), None, "{at}");
+            assert_eq!(health.failed(s(at), None), None, "{at}");
         }
-        let lasts = health.failed(s(61));
+        let lasts = health.failed(s(61), None);
         assert_eq!(lasts, Some(Duration::from_secs(61)));
         health.answered();
         for at in [62, 200, 300, 400] {
-            assert_eq!(health.failed(s(at)), None, "few failed: {at}");
+            assert_eq!(health.failed(s(at), None), None, "few failed: {at}");
         }
-        assert!(health.failed(s(500)).is_some());
+        assert!(health.failed(s(500), None).is_some());
         assert!(health.has_answered());
+        assert_eq!(health.gone(), None);
+        let _lasts = health.failed(s(501), Some("refused".to_owned()));
+        assert_eq!(health.gone().as_deref(), Some("refused"));
+        health.answered();
+        assert_eq!(health.gone(), None);
     }
 
     #[test]

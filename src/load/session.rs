@@ -504,15 +504,18 @@ impl Session {
     }
 
     /// Whether the cell goes on behind a request that failed, the last one of so many
-    /// turns in a row.
-    fn goes_on(&self, failed: Answered, in_row: u32) -> Result<(), CellEnd> {
+    /// turns in a row; how the conversation ends where it was its last, if not as others.
+    fn goes_on(&self, failed: Answered, in_row: u32) -> Result<Option<CellEnd>, CellEnd> {
         let health = &self.setup.health;
         let has_answered = health.has_answered();
         if let Some(end) = failed.end(has_answered) {
             return Err(end);
         }
         let passes = has_answered && may_pass(failed.outcome, failed.status);
-        let outage = passes.then(|| health.failed(failed.done)).flatten();
+        let gone =
+            (failed.outcome == Outcome::Connect).then(|| failed.error.clone().unwrap_or_default());
+        let outage = passes.then(|| health.failed(failed.done, gone.clone()));
+        let outage = outage.flatten();
         if let Some(lasts) = outage {
             let lasts = Duration::from_secs(lasts.as_secs());
             let told = format!("; nothing has been answered for {}", shown(lasts));
@@ -523,7 +526,7 @@ impl Session {
         if in_row >= FAILING_TURNS && !passes {
             return Err(failed.failing(""));
         }
-        Ok(())
+        Ok(gone.map(CellEnd::Away))
     }
 
     /// Runs the conversation to its end, to its failure, or until the run stops.
@@ -533,6 +536,7 @@ impl Session {
     /// Why it ended early, where that concerns more than this conversation.
     pub(super) async fn run(&self, mut conversation: Box<Conversation>) -> Result<(), CellEnd> {
         let (mut failed_in_row, mut any_failed) = (0, false);
+        let mut away = None;
         let mut idle_cut = false;
         let mut thinking = self.thinking();
         let (mut due, mut turn) = (self.arrival, None);
@@ -548,7 +552,7 @@ impl Session {
                 conversation.next()
             };
             let pending = match next.map_err(|error| CellEnd::Context(error.to_string()))? {
-                None => return Ok(()),
+                None => return away.map_or(Ok(()), Err),
                 Some(Next::Idle(span)) => {
                     let rest = self.rest(span);
                     idle_cut |= rest < span;
@@ -585,14 +589,13 @@ impl Session {
             let answered = self.ask(&pending, at, &inherited, slot).await?;
             due = Some(answered.done);
             if let Some(reply) = answered.reply {
-                failed_in_row = 0;
+                (failed_in_row, away) = (0, None);
                 self.setup.health.answered();
                 conversation.answer(reply);
                 continue;
             }
-            let gone = answered.outcome == Outcome::Connect;
-            self.goes_on(answered, failed_in_row + 1)?;
-            if gone && self.arrival.is_none() {
+            away = self.goes_on(answered, failed_in_row + 1)?;
+            if away.is_some() && self.arrival.is_none() {
                 let rest = tokio::time::sleep(REST);
                 self.stop.run_until_cancelled(rest).await;
                 due = Some(self.setup.client.now());
@@ -600,7 +603,7 @@ impl Session {
             failed_in_row += 1;
             any_failed = true;
             if failed_in_row == FAILING_TURNS || !conversation.fail() {
-                return Ok(());
+                return away.map_or(Ok(()), Err);
             }
         }
     }

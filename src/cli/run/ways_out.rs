@@ -7,6 +7,7 @@ use crate::record::Outcome;
 pub(super) fn of_end(cell: &str, end: &CellEnd) -> String {
     let help = match end {
         CellEnd::Refused { outcome, .. } | CellEnd::Failing { outcome, .. } => way_out(*outcome),
+        CellEnd::Away(_) => Some("`run --resume` goes on with it when the server is back"),
         CellEnd::Context(_) => Some("the rest of this cell is skipped; other cells go on"),
         CellEnd::Reset(error) => Some(error.help()),
         CellEnd::Limit(_) => Some("raise --max-usd, or run less; what was measured is kept"),
