@@ -43,7 +43,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -74,6 +74,22 @@ pub struct Handle {
     tasks: TaskTracker,
 }
 
+/// Connections that may stand before they are taken. With the usual 128, some of a
+/// thousand clients that come at once would be turned away and try again a second later.
+const WAITING: u32 = 4096;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // As a listener that is bound directly does: a port may be used again at once.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
+}
+
 impl Server {
     /// Starts a server and returns once it listens.
     ///
@@ -83,7 +99,7 @@ impl Server {
     ///
     /// Where the address cannot be bound.
     pub async fn start(options: Options) -> io::Result<Handle> {
-        let listener = TcpListener::bind(options.addr).await?;
+        let listener = listen(options.addr)?;
         let address = listener.local_addr()?;
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         if let Some(tokens) = options.canned {

@@ -36,8 +36,6 @@ steps:
   - user: {text: {generate: {tokens: 20, seed: 8}}, reply: {generate: {tokens: 16, seed: 9}}}
 ";
 
-/// Before anything counts: connections stand, code has been run.
-const WARM_UP: Duration = Duration::from_millis(300);
 
 /// A number of streams for a while.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +45,9 @@ pub(super) struct Load {
     /// Within this the streams begin, one after the other, so that they do not
     /// go on in step.
     pub(super) spread: Duration,
+    /// Requests that are sent before this are not counted: connections come about, and
+    /// code runs for the first time.
+    pub(super) warm_up: Duration,
     pub(super) max_tokens: u32,
 }
 
@@ -65,18 +66,18 @@ struct Samples {
 }
 
 impl Seen {
-    /// Notes a request, if `keep`: against a server that does not stamp there is
-    /// nothing but their number.
-    fn see(&self, measured: &Measured, keep: bool) {
+    /// Notes a request that was sent when those that count have begun; none where that is
+    /// never: against a server that does not stamp there is nothing but their number.
+    fn see(&self, measured: &Measured, begun: Option<Micros>) {
         let record = &measured.record;
         if record.outcome == Outcome::Ok {
             self.counts.fetch_add(1, Ordering::Relaxed);
         }
-        if !keep {
+        let stamps = &record.stamps;
+        if begun.is_none_or(|begun| stamps.due_us < begun) {
             return;
         }
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamps = &record.stamps;
         let server = record
             .usage
             .raw
@@ -111,7 +112,7 @@ pub(super) async fn level(
     stop: &CancellationToken,
 ) -> Result<CalibrationLevel, Failure> {
     let seen = Arc::new(Seen::default());
-    drive(server, load, &seen, true, stop, async {}).await?;
+    drive(server, load, &seen, Some(load.warm_up.into()), stop, async {}).await?;
     let samples = seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
     let of = |sample: &[f64], q| quantile(sample, q).map(micros);
     Ok(CalibrationLevel {
@@ -153,12 +154,12 @@ pub(super) async fn ceiling(
         marks.push(now);
     };
     let meanwhile = async move {
-        tokio::time::sleep(WARM_UP).await;
+        tokio::time::sleep(load.warm_up).await;
         mark();
-        tokio::time::sleep(load.lasts.saturating_sub(WARM_UP * 2)).await;
+        tokio::time::sleep(load.lasts.saturating_sub(load.warm_up * 2)).await;
         mark();
     };
-    drive(server, load, &seen, false, stop, meanwhile).await?;
+    drive(server, load, &seen, None, stop, meanwhile).await?;
     let marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
     let [(began, before, cpu_before), (ended, after, cpu_after)] = marks.as_slice() else {
         return Err(Failure::new(Exit::Interrupted, "interrupted", None));
@@ -181,13 +182,13 @@ async fn drive(
     server: &Server,
     load: Load,
     seen: &Arc<Seen>,
-    keep: bool,
+    begun: Option<Micros>,
     stop: &CancellationToken,
     meanwhile: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Failure> {
     let epoch = Instant::now();
     let scratch = scratch();
-    let writer = writer(&scratch.0, seen, keep, stop)?;
+    let writer = writer(&scratch.0, seen, begun, stop)?;
     let client = Client::new(&Settings::default(), epoch)
         .map_err(|error| Failure::new(Exit::Unexpected, error, None))?;
     let runner = Arc::new(Runner::new(RunnerSetup {
@@ -267,13 +268,13 @@ fn scratch() -> Scratch {
 fn writer(
     dir: &Path,
     seen: &Arc<Seen>,
-    keep: bool,
+    begun: Option<Micros>,
     stop: &CancellationToken,
 ) -> Result<Writer, Failure> {
     let manifest = Manifest::begin(1, "");
     let run = RunWriter::create(dir, &manifest, true).map_err(crate::cli::run::not_written)?;
     let seen = Arc::clone(seen);
-    let hears = Box::new(move |measured: &Measured| seen.see(measured, keep));
+    let hears = Box::new(move |measured: &Measured| seen.see(measured, begun));
     Ok(Writer::start(run, false, hears, stop.clone()))
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     streams: Vec<u32>,
 
-    /// Seconds that each level lasts
+    /// Seconds that each level lasts; the first, in which connections come about, does not count
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
@@ -104,10 +104,13 @@ impl Request {
             format!("--decode={}", self.rate),
         ])?;
         let answer = self.first_token + Duration::from_secs(u64::from(self.tokens)) / self.rate;
+        // Every stream has had an answer before any counts.
+        let spread = answer.max(Duration::from_secs(1)).min(self.lasts / 4);
         let load = |streams| Load {
             streams,
             lasts: self.lasts,
-            spread: answer.min(self.lasts),
+            spread,
+            warm_up: (spread + answer).min(self.lasts / 2),
             max_tokens: self.tokens,
         };
         let mut levels = Vec::new();
@@ -120,6 +123,7 @@ impl Request {
             streams: CEILING_STREAMS,
             lasts: self.lasts,
             spread: Duration::ZERO,
+            warm_up: Duration::from_millis(300),
             max_tokens: CEILING_TOKENS,
         };
         let ceiling = measure::ceiling(&server, load, stop).await?;
