@@ -36,7 +36,6 @@ steps:
   - user: {text: {generate: {tokens: 20, seed: 8}}, reply: {generate: {tokens: 16, seed: 9}}}
 ";
 
-
 /// A number of streams for a while.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
@@ -112,7 +111,15 @@ pub(super) async fn level(
     stop: &CancellationToken,
 ) -> Result<CalibrationLevel, Failure> {
     let seen = Arc::new(Seen::default());
-    drive(server, load, &seen, Some(load.warm_up.into()), stop, async {}).await?;
+    drive(
+        server,
+        load,
+        &seen,
+        Some(load.warm_up.into()),
+        stop,
+        async {},
+    )
+    .await?;
     let samples = seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
     let of = |sample: &[f64], q| quantile(sample, q).map(micros);
     Ok(CalibrationLevel {
