@@ -14,6 +14,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Strategies that need neither a program nor a file of the user's.
 pub(crate) const STRATEGIES: &[&str] = &[
     "inline",

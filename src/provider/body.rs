@@ -253,15 +253,24 @@ fn escape(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Where the first byte stands that cannot be in a JSON string as it is. Sixteen are
-/// looked at together, without a branch for each, as prompts are long and few are.
+/// Where the first byte stands that cannot be in a JSON string as it is.
 fn first_special(bytes: &[u8]) -> Option<usize> {
-    let special = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
-    let (blocks, _) = bytes.as_chunks::<16>();
-    let clean = |block: &&[u8; 16]| !block.iter().fold(false, |any, byte| any | special(byte));
-    let clean = blocks.iter().take_while(clean).count() * 16;
-    let further = bytes[clean..].iter().position(special)?;
+    let (blocks, _) = bytes.as_chunks::<32>();
+    let clean = blocks.iter().take_while(|block| !any_special(block));
+    let clean = clean.count() * 32;
+    let further = bytes[clean..].iter().position(|&byte| is_special(byte))?;
     Some(clean + further)
+}
+
+/// Whether one of these is. Without a branch for each all are compared at once, which
+/// makes long prompts, of which few bytes are special, several times as fast to write.
+fn any_special(block: &[u8; 32]) -> bool {
+    let any = |any, &byte: &u8| any | u8::from(is_special(byte));
+    block.iter().fold(0, any) != 0
+}
+
+fn is_special(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
 /// The spans of the one text block that goes out as a plain string; `None`
@@ -302,6 +311,22 @@ pub(super) fn reasoning(blocks: &[Block]) -> Vec<Span> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn every_character_is_written_as_the_library_does_wherever_it_stands() {
+        for special in (0..=0x22)
+            .map(char::from)
+            .chain(['\\', '/', '\u{7f}', 'é', '😀'])
+        {
+            for at in 0..100 {
+                let text = format!("{}{special}{}", "a".repeat(at), "b".repeat(40));
+                let mut written = String::new();
+                escape(&text, &mut written);
+                let expected = serde_json::to_string(&text).expect("a string");
+                assert_eq!(format!("\"{written}\""), expected, "{special:?} at {at}");
+            }
+        }
+    }
 
     proptest! {
         #[test]
