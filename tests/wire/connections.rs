@@ -7,9 +7,7 @@ async fn connections_are_kept_and_requests_arrive_as_they_were_written() {
     let server = Server::start(vec![one_write(&stream())]).await;
     let client = Client::new(&settings(), Instant::now()).expect("client");
     for _ in 0..3 {
-        let exchange = client
-            .send(outgoing(&server), &CancellationToken::new())
-            .await;
+        let exchange = sent(&client, outgoing(&server)).await;
         assert_whole("kept", &exchange);
     }
     assert_eq!(server.connections(), 1);
@@ -31,9 +29,7 @@ async fn a_connection_that_the_server_closed_while_idle_is_replaced() {
     let server = Server::start(vec![script]).await;
     let client = Client::new(&settings(), Instant::now()).expect("client");
     for _ in 0..2 {
-        let exchange = client
-            .send(outgoing(&server), &CancellationToken::new())
-            .await;
+        let exchange = sent(&client, outgoing(&server)).await;
         assert_whole("closed while idle", &exchange);
         tokio::time::sleep(Duration::from_millis(40)).await;
     }
@@ -105,9 +101,7 @@ async fn a_connection_is_used_again_only_where_its_answer_says_where_it_ended() 
         let server = Server::start(vec![script]).await;
         let client = Client::new(&settings(), Instant::now()).expect("client");
         for _ in 0..2 {
-            let exchange = client
-                .send(outgoing(&server), &CancellationToken::new())
-                .await;
+            let exchange = sent(&client, outgoing(&server)).await;
             assert_eq!(exchange.status, Some(200), "{case}: {:?}", exchange.error);
             assert_eq!(exchange.bytes_received, 2, "{case}");
         }
@@ -157,7 +151,7 @@ async fn a_header_that_cannot_be_sent_is_named_and_its_value_is_not() {
     for (name, value) in cases {
         let mut request = outgoing(&server);
         request.headers.push(Header::secret(name, value));
-        let exchange = client.send(request, &CancellationToken::new()).await;
+        let exchange = sent(&client, request).await;
         let told = exchange.error.unwrap_or_default();
         assert!(
             told.starts_with(&format!("the header `{name}` cannot be sent")),
@@ -181,7 +175,7 @@ async fn a_header_of_the_target_stands_in_for_ours() {
     ] {
         request.headers.push(Header::plain(name, value));
     }
-    client.send(request, &CancellationToken::new()).await;
+    sent(&client, request).await;
     let asked = server.requests()[0].to_ascii_lowercase();
     let said = |name: &str| -> Vec<String> {
         let lines = asked.lines().filter(|line| line.starts_with(name));

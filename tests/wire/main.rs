@@ -43,12 +43,14 @@ fn outgoing(server: &Server) -> Outgoing {
     }
 }
 
+async fn sent(client: &Client, request: Outgoing) -> Exchange {
+    client.send(request, &CancellationToken::new()).await
+}
+
 async fn exchange_with(script: Vec<Act>, settings: &Settings) -> Exchange {
     let server = Server::start(vec![script]).await;
     let client = Client::new(settings, Instant::now()).expect("client");
-    client
-        .send(outgoing(&server), &CancellationToken::new())
-        .await
+    sent(&client, outgoing(&server)).await
 }
 
 async fn exchange(script: Vec<Act>) -> Exchange {
@@ -298,6 +300,41 @@ async fn stamps_come_in_the_order_in_which_things_happen() {
     assert_eq!(stamps.due_us, Micros(7));
     assert_eq!(exchange.answer.reasoning, "hm");
     assert_eq!(exchange.events, 6);
+}
+
+/// Of things that a server does one after the other, each is stamped when it came and not
+/// with what came before or behind it.
+#[tokio::test]
+async fn what_a_server_waits_between_two_things_lies_between_their_stamps() {
+    let mut seen = Vec::new();
+    for wait in WAITS {
+        let script = vec![
+            Act::Wait(wait),
+            head(),
+            Act::Wait(wait),
+            send(&role()),
+            Act::Wait(wait),
+            send(&delta(r#"{"content":"yes"}"#)),
+            Act::Wait(wait),
+            send(&(finish() + &usage() + &done())),
+            end(),
+        ];
+        let stamps = exchange(script).await.stamps;
+        let order = [
+            stamps.sent_us,
+            stamps.headers_us,
+            stamps.first_event_us,
+            stamps.first_text_us,
+            stamps.done_us,
+        ];
+        let order = order.map(|at| at.expect("stamp").0);
+        seen = order.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        // A client that is itself held up sees two things at once.
+        if seen.iter().all(|gap| *gap >= wait * 500) {
+            return;
+        }
+    }
+    panic!("{seen:?}");
 }
 
 #[tokio::test]
@@ -570,7 +607,7 @@ async fn a_closed_port_and_a_wrong_address_are_no_connection() {
     let client = Client::new(&settings(), Instant::now()).expect("client");
     for url in [closed.as_str(), "no address at all", "ftp://127.0.0.1/"] {
         url.clone_into(&mut wrong.url);
-        let exchange = client.send(wrong.clone(), &CancellationToken::new()).await;
+        let exchange = sent(&client, wrong.clone()).await;
         assert_eq!(
             exchange.outcome,
             Outcome::Connect,
@@ -696,9 +733,7 @@ async fn a_redirect_is_not_followed_and_nothing_is_sent_twice() {
     let client = Client::new(&settings(), Instant::now()).expect("client");
     let mut outcomes = Vec::new();
     for _ in 0..3 {
-        let exchange = client
-            .send(outgoing(&server), &CancellationToken::new())
-            .await;
+        let exchange = sent(&client, outgoing(&server)).await;
         assert!(!format!("{exchange:?}").contains("hidden"));
         outcomes.push(exchange.outcome);
     }
@@ -720,7 +755,7 @@ async fn a_key_that_the_server_repeats_is_hidden() {
     let client = Client::new(&settings(), Instant::now()).expect("client");
     let request = outgoing(&server);
     let debug = format!("{request:?}");
-    let exchange = client.send(request, &CancellationToken::new()).await;
+    let exchange = sent(&client, request).await;
     let shown = format!("{debug} {exchange:?} {client:?}");
     assert!(!shown.contains(KEY), "{shown}");
     assert!(!shown.contains("a=b"), "{shown}");
@@ -776,7 +811,7 @@ async fn a_proxy_gets_every_request_and_its_password_is_not_shown() {
     let client = Client::new(&settings, Instant::now()).expect("client");
     let mut request = outgoing(&server);
     "http://model.invalid/v1/chat/completions".clone_into(&mut request.url);
-    let exchange = client.send(request, &CancellationToken::new()).await;
+    let exchange = sent(&client, request).await;
     assert_whole("through the proxy", &exchange);
     let seen = &server.requests()[0];
     assert!(seen.starts_with("POST http://model.invalid/v1/chat/completions HTTP/1.1\r\n"));
@@ -794,9 +829,7 @@ async fn a_proxy_that_cannot_be_reached_is_named_without_its_password() {
         "http://user:hidden@{address}/?key=hidden"
     )));
     let client = Client::new(&settings, Instant::now()).expect("client");
-    let exchange = client
-        .send(outgoing(&server), &CancellationToken::new())
-        .await;
+    let exchange = sent(&client, outgoing(&server)).await;
     let told = exchange.error.clone().unwrap_or_default();
     let named = format!("through the proxy `http://{address}/`: ");
     assert!(
@@ -827,9 +860,7 @@ async fn an_answer_that_is_packed_without_being_asked_for_is_told_by_the_packing
     let server = Server::start(vec![packed("200 OK"), packed("502 No"), packed("200 OK")]).await;
     let client = Client::new(&settings(), Instant::now()).expect("client");
     for expected in [Outcome::Malformed, Outcome::Http5xx] {
-        let exchange = client
-            .send(outgoing(&server), &CancellationToken::new())
-            .await;
+        let exchange = sent(&client, outgoing(&server)).await;
         assert_eq!(exchange.outcome, expected);
         let told = exchange.error.unwrap_or_default();
         assert!(
@@ -855,13 +886,11 @@ async fn a_dialect_sends_its_version_unless_the_target_has_its_own() {
     let client = Client::new(&settings(), Instant::now()).expect("client");
     let mut request = outgoing(&server);
     request.dialect = provider::find("anthropic").expect("dialect");
-    client
-        .send(request.clone(), &CancellationToken::new())
-        .await;
+    sent(&client, request.clone()).await;
     request
         .headers
         .push(Header::plain("Anthropic-Version", "next"));
-    client.send(request, &CancellationToken::new()).await;
+    sent(&client, request).await;
     let versions: Vec<Vec<String>> = server
         .requests()
         .iter()

@@ -73,7 +73,11 @@ impl Secret {
     }
 }
 
+/// How long it keeps those waiting who want to connect.
+const SHAKES: Duration = Duration::from_millis(30);
+
 async fn answer(acceptor: TlsAcceptor, stream: TcpStream) {
+    tokio::time::sleep(SHAKES).await;
     let Ok(mut stream) = acceptor.accept(stream).await else {
         return;
     };
@@ -91,9 +95,7 @@ async fn an_answer_behind_tls_is_read_and_stamped_like_any_other() {
     let server = Secret::start().await;
     let client = Client::new(&server.trusted(), Instant::now()).expect("client");
     for _ in 0..3 {
-        let exchange = client
-            .send(server.request(), &CancellationToken::new())
-            .await;
+        let exchange = sent(&client, server.request()).await;
         assert_whole("behind TLS", &exchange);
         let stamps = exchange.stamps;
         assert!(stamps.sent_us <= stamps.headers_us && stamps.headers_us <= stamps.first_text_us);
@@ -102,13 +104,22 @@ async fn an_answer_behind_tls_is_read_and_stamped_like_any_other() {
 }
 
 #[tokio::test]
+async fn the_time_until_a_connection_stands_is_in_no_time_to_first_token() {
+    let server = Secret::start().await;
+    let client = Client::new(&server.trusted(), Instant::now()).expect("client");
+    let before = client.now();
+    let exchange = sent(&client, server.request()).await;
+    assert_whole("behind TLS", &exchange);
+    let sent_at = exchange.stamps.sent_us.expect("sent");
+    assert!(u128::from(sent_at.0 - before.0) >= SHAKES.as_micros());
+}
+
+#[tokio::test]
 async fn nobody_is_trusted_who_is_not_known() {
     let (server, other) = (Secret::start().await, Secret::start().await);
     for trust in [settings(), other.trusted()] {
         let client = Client::new(&trust, Instant::now()).expect("client");
-        let exchange = client
-            .send(server.request(), &CancellationToken::new())
-            .await;
+        let exchange = sent(&client, server.request()).await;
         let told = exchange.error.unwrap_or_default();
         assert_eq!(exchange.outcome, Outcome::Connect, "{told}");
         assert!(told.contains("certificate"), "{told}");
@@ -136,9 +147,7 @@ async fn a_proxy_gets_a_tunnel_and_reads_nothing_behind_it() {
     settings.proxy = Some(ProxyUrl(format!("http://user:hidden@{address}")));
     let exchange = async {
         let client = Client::new(&settings, Instant::now()).expect("client");
-        client
-            .send(server.request(), &CancellationToken::new())
-            .await
+        sent(&client, server.request()).await
     };
     let (exchange, asked) = tokio::join!(exchange, proxy);
     assert_whole("through a tunnel", &exchange);

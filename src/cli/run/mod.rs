@@ -3,6 +3,7 @@
 mod arguments;
 mod chosen;
 mod dry;
+mod earlier;
 mod finish;
 mod levels;
 mod numbering;

@@ -1,5 +1,7 @@
 //! What a run will do, settled before anything is sent.
 
+mod manifest;
+
 use super::dry::dearest;
 use super::levels::Load;
 use super::numbering::Numbering;
@@ -11,7 +13,6 @@ use crate::cli::exit::Failure;
 use crate::cli::settings::Settings;
 pub(super) use crate::cli::target::EMBEDDED;
 use crate::cli::target::{Aim, parse_model};
-use crate::cli::tokens::Counter;
 use crate::cli::{output, planned, resources, serve, targets as target_files};
 use crate::context::Configuration;
 use crate::conversation::{Nonce, Resources};
@@ -19,9 +20,7 @@ use crate::load::limits::{Budget, Gate, Tariff};
 use crate::load::{
     self, Beginning, Cell, Isolate, Limits, Order, Part, Round, Size, Target, WarmUp,
 };
-use crate::record::{
-    ConfigurationFacts, Manifest, PublicUrl, ScenarioFacts, Shard, TargetFacts, WallTime,
-};
+use crate::record::{Manifest, PublicUrl, Shard, WallTime};
 use crate::scenario::duration;
 use crate::scenario::model::{Action, Replies, Scenario};
 use crate::scenario::names::nearest;
@@ -328,48 +327,6 @@ impl Planned {
         }
         rounds
     }
-
-    /// What is known of the run before its first request.
-    pub(super) fn manifest(
-        &self,
-        given: &Arguments,
-        mut settings: Settings,
-        targets: &[Arc<Target>],
-    ) -> Manifest {
-        settings.note("no-text", given.no_text, given.no_text);
-        let mut manifest = Manifest::begin(self.seed, &self.nonce.to_string());
-        manifest.settings = settings.into_map();
-        manifest.shard = self.shard;
-        manifest.plan_sha256 = self.plan.as_ref().map(|plan| plan.digest);
-        manifest.scenarios = self
-            .scenarios
-            .iter()
-            .map(|scenario| ScenarioFacts {
-                name: Arc::clone(&scenario.name),
-                group: Arc::clone(&scenario.group),
-                sha256: scenario.digest,
-            })
-            .collect();
-        let mut known = BTreeSet::new();
-        let all = self
-            .chosen
-            .iter()
-            .flat_map(|(configurations, _)| configurations);
-        manifest.configurations = all
-            .filter(|configuration| known.insert(configuration.name.clone()))
-            .map(|configuration| ConfigurationFacts {
-                name: Arc::from(configuration.name.as_str()),
-                base: Arc::from(configuration.base.name),
-                options: serde_json::to_value(&configuration.options).unwrap_or_default(),
-            })
-            .collect();
-        let order = |name: &Arc<str>| self.names.iter().position(|known| **known == **name);
-        manifest
-            .configurations
-            .sort_by_key(|facts| order(&facts.name));
-        manifest.targets = targets.iter().map(|target| facts(given, target)).collect();
-        manifest
-    }
 }
 
 /// Records go by names, so that nothing may be named twice.
@@ -473,29 +430,6 @@ fn profile(
         }
         _ => failure,
     })
-}
-
-fn facts(given: &Arguments, target: &Target) -> TargetFacts {
-    // One that cannot be used has been refused before.
-    let counter = Counter::of(&given.aim, target).ok().flatten();
-    TargetFacts {
-        name: Arc::clone(&target.name),
-        url: PublicUrl::new(&target.url),
-        dialect: Arc::from(target.dialect.name()),
-        model: Arc::clone(&target.model),
-        cache_model: target
-            .cache
-            .as_ref()
-            .map(|model| Arc::from(model.to_string())),
-        simulated: target.simulated(),
-        tokenizer: counter.map(|counter| counter.name()),
-        lifetime_ms: target
-            .lifetime
-            .and_then(|span| u64::try_from(span.as_millis()).ok()),
-        tolerance: target.tolerance.tokens,
-        tolerance_permille: target.tolerance.permille,
-        price: target.price.clone(),
-    }
 }
 
 /// The nonce that was given, or one drawn from the system.

@@ -1,6 +1,7 @@
 //! Goes on with a run that was broken off: with its own arguments, and only where
 //! what it was begun with is still the same.
 
+use super::earlier::Earlier;
 use super::plan::Planned;
 use super::{Arguments, Place, not_written};
 use crate::chat::Digest;
@@ -16,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What the program was called with and what follows from it.
 pub(super) enum Start {
@@ -33,39 +33,6 @@ pub(super) struct Again {
     unfinished: Unfinished,
     /// Where its clock goes on.
     pub(super) from: Micros,
-}
-
-/// What was done in earlier sessions of a run, and stays.
-#[derive(Default)]
-pub(super) struct Earlier {
-    /// Conversations that are not run again.
-    pub(super) kept: BTreeSet<Arc<str>>,
-    /// By the position of the cell.
-    pub(super) cells: BTreeMap<usize, Done>,
-}
-
-/// What was done of a cell.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Done {
-    /// Conversations that are not run again.
-    pub(super) finished: BTreeSet<u32>,
-    /// The last conversation of which anything was recorded.
-    pub(super) begun: Option<u32>,
-    /// How much of the cell's own time has passed.
-    pub(super) passed: Duration,
-}
-
-impl Done {
-    /// Whether nothing is left of the cell.
-    fn is_whole(&self, cell: &Cell) -> bool {
-        let over = cell.ends_by_time() && cell.until.is_some_and(|until| self.passed >= until);
-        let last = if over {
-            self.begun.unwrap_or(0)
-        } else {
-            cell.repeats
-        };
-        self.finished.range(..=last).count() as u64 >= u64::from(last)
-    }
 }
 
 /// The arguments of a run as they were stored.
@@ -383,44 +350,9 @@ impl Again {
         Ok(())
     }
 
-    /// What of `cells` was done before and stays. Where the conversations of a cell share
-    /// its cache, it is run again whole: the rest of it alone would find another cache
-    /// than the whole.
+    /// What of `cells` was done before and stays.
     pub(super) fn earlier(&self, cells: &[Arc<Cell>], isolate: Isolate) -> Earlier {
-        let numbers = |names: &BTreeSet<Arc<str>>| {
-            let mut by_cell: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
-            for name in names {
-                // A conversation is called by its cell and its number.
-                let Some((cell, repeat)) = name.rsplit_once('/') else {
-                    continue;
-                };
-                if let Ok(repeat) = repeat.parse() {
-                    by_cell.entry(cell.to_owned()).or_default().insert(repeat);
-                }
-            }
-            by_cell
-        };
-        let mut finished = numbers(&self.unfinished.finished);
-        let mut begun = numbers(&self.unfinished.begun);
-        let mut earlier = Earlier::default();
-        for (number, cell) in cells.iter().enumerate() {
-            let name = cell.name();
-            let passed = self.unfinished.passed.get(&*name).copied();
-            let done = Done {
-                finished: finished.remove(&name).unwrap_or_default(),
-                begun: begun.remove(&name).and_then(|begun| begun.last().copied()),
-                passed: Duration::from_micros(passed.unwrap_or_default().0),
-            };
-            if isolate != Isolate::Cell || done.is_whole(cell) {
-                let names = done
-                    .finished
-                    .iter()
-                    .map(|&repeat| cell.conversation(repeat));
-                earlier.kept.extend(names.map(Arc::from));
-                earlier.cells.insert(number, done);
-            }
-        }
-        earlier
+        Earlier::of(&self.unfinished, cells, isolate)
     }
 
     /// What the runner of a target begins from.

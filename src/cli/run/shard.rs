@@ -1,8 +1,8 @@
 //! Which part of the run this process does.
 
 use super::Arguments;
+use super::earlier::{Done, Earlier};
 use super::plan::Planned;
-use super::resume::{Done, Earlier};
 use crate::cli::exit::Failure;
 use crate::cli::output;
 use crate::cli::settings::Settings;

@@ -14,8 +14,8 @@
 
 mod advice;
 mod budget;
-mod patience;
 mod sizes;
+mod waits;
 mod window;
 
 pub use advice::{Advice, Quota, advice};
@@ -26,13 +26,13 @@ use crate::chat::{Usage, UsageOrigin};
 use crate::record::Outcome;
 use crate::units::{Money, Tokens};
 use budget::Reserved;
-use patience::Patience;
 use sizes::Sizes;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
+use waits::Waits;
 use window::Window;
 
 /// Quotas of one target; `None`: none.
@@ -113,7 +113,7 @@ pub struct Gate {
     /// Held by whoever waits, so that others wait behind.
     queue: tokio::sync::Mutex<()>,
     /// Whether whoever holds the queue waits for a limit.
-    patience: Patience,
+    waits: Waits,
     state: Mutex<State>,
     budget: Arc<Budget>,
     tariff: Tariff,
@@ -143,7 +143,7 @@ impl Gate {
                 .map(|slots| Arc::new(Semaphore::new(slots.clamp(1, Semaphore::MAX_PERMITS)))),
             in_flight: quotas.in_flight.unwrap_or(usize::MAX),
             queue: tokio::sync::Mutex::new(()),
-            patience: Patience::default(),
+            waits: Waits::default(),
             state: Mutex::new(State {
                 window,
                 closed: None,
@@ -197,9 +197,9 @@ impl Gate {
             Ok(turn) => turn,
             Err(_taken) => {
                 // Only behind somebody who is held back is that a wait for a limit.
-                let before = self.patience.mark();
+                let before = self.waits.mark();
                 let turn = self.queue.lock().await;
-                waited = self.patience.was_needed_since(before);
+                waited = self.waits.was_needed_since(before);
                 turn
             }
         };
@@ -212,7 +212,7 @@ impl Gate {
         let mut entry = self.enter(ask);
         while let Err(until) = entry {
             waited = true;
-            let _waiting = self.patience.needed();
+            let _waiting = self.waits.needed();
             sleep_until(until).await;
             entry = self.enter(ask);
         }
@@ -235,7 +235,7 @@ impl Gate {
             return Some(permit);
         }
         *waited = true;
-        let _waiting = self.patience.needed();
+        let _waiting = self.waits.needed();
         // Closed by nobody.
         Arc::clone(slots).acquire_owned().await.ok()
     }
@@ -248,7 +248,7 @@ impl Gate {
             return Ok(reserved);
         }
         *waited = true;
-        let _waiting = self.patience.needed();
+        let _waiting = self.waits.needed();
         self.budget.wait_for(most).await
     }
 

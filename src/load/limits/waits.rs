@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Waits of those in front. Counts up as one begins and as it ends, so that an odd
 /// number means that one is going on.
 #[derive(Debug, Default)]
-pub(super) struct Patience(AtomicU64);
+pub(super) struct Waits(AtomicU64);
 
 /// A wait; ends when it is dropped.
-pub(super) struct Needed<'a>(&'a Patience);
+pub(super) struct Needed<'a>(&'a Waits);
 
-impl Patience {
+impl Waits {
     /// A wait for a limit begins. Only whoever is in front has one.
     pub(super) fn needed(&self) -> Needed<'_> {
         self.0.fetch_add(1, Ordering::AcqRel);
@@ -40,14 +40,14 @@ mod tests {
 
     #[test]
     fn a_wait_is_seen_by_those_who_came_before_during_and_not_after_it() {
-        let patience = Patience::default();
-        let before = patience.mark();
-        assert!(!patience.was_needed_since(before));
-        let wait = patience.needed();
-        let during = patience.mark();
-        assert!(patience.was_needed_since(before) && patience.was_needed_since(during));
+        let waits = Waits::default();
+        let before = waits.mark();
+        assert!(!waits.was_needed_since(before));
+        let wait = waits.needed();
+        let during = waits.mark();
+        assert!(waits.was_needed_since(before) && waits.was_needed_since(during));
         drop(wait);
-        assert!(patience.was_needed_since(before) && patience.was_needed_since(during));
-        assert!(!patience.was_needed_since(patience.mark()));
+        assert!(waits.was_needed_since(before) && waits.was_needed_since(during));
+        assert!(!waits.was_needed_since(waits.mark()));
     }
 }
