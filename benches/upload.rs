@@ -1,6 +1,7 @@
 //! How long a prompt of 100,000 tokens takes from when it is due until the server has
 //! all of it: built, written as a body, sent over loopback; beside a plain `write` of
-//! the same bytes on a connection that stands. Both wait for the same short answer.
+//! the same bytes on a connection that stands. Both wait for the same short answer. The
+//! prompt is that of a late turn: its texts have been in a body before.
 
 #![expect(
     clippy::expect_used,
@@ -17,6 +18,7 @@ use prefixbench::units::Micros;
 use std::hint::black_box;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -74,18 +76,28 @@ fn uploads(criterion: &mut Criterion) {
     let client = Client::new(&Settings::default(), Instant::now()).expect("a client");
     let mut group = criterion.benchmark_group("upload");
     group.throughput(Throughput::Bytes(body.len() as u64));
+    let last = Arc::new(last.clone());
     group.bench_function("due to received", |bencher| {
-        bencher.iter(|| {
-            let outgoing = Outgoing {
-                url: format!("http://{address}/v1/chat/completions"),
-                headers: Vec::new(),
-                body: support::body(black_box(last)).text.into(),
-                dialect: find("openai-chat").expect("a dialect"),
-                stream: true,
-                due: Micros(0),
-            };
-            let sent = runtime.block_on(client.send(outgoing, &CancellationToken::new()));
-            assert_eq!(sent.outcome, Outcome::Ok, "{:?}", sent.error);
+        bencher.iter_custom(|times| {
+            let (client, last) = (client.clone(), Arc::clone(&last));
+            // On a worker, as conversations are.
+            let sent = runtime.spawn(async move {
+                let began = Instant::now();
+                for _ in 0..times {
+                    let outgoing = Outgoing {
+                        url: format!("http://{address}/v1/chat/completions"),
+                        headers: Vec::new(),
+                        body: support::body(black_box(&last)).text.into(),
+                        dialect: find("openai-chat").expect("a dialect"),
+                        stream: true,
+                        due: Micros(0),
+                    };
+                    let sent = client.send(outgoing, &CancellationToken::new()).await;
+                    assert_eq!(sent.outcome, Outcome::Ok, "{:?}", sent.error);
+                }
+                began.elapsed()
+            });
+            runtime.block_on(sent).expect("no panic")
         });
     });
     let mut plain = TcpStream::connect(address).expect("a connection");

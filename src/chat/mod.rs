@@ -9,6 +9,7 @@
 //! span's text), and a [`Text`] is shared, never copied, however many prompts
 //! hold it.
 
+mod escape;
 mod event;
 mod model_name;
 mod prompt;
@@ -16,6 +17,7 @@ mod text;
 mod usage;
 mod wire;
 
+pub(crate) use escape::escape;
 pub use event::{ChatEvent, FinishReason};
 pub use model_name::ModelName;
 pub use prompt::{

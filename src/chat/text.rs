@@ -1,5 +1,6 @@
-//! Shared text that remembers its own hash.
+//! Shared text that remembers its own hash, and how JSON writes it.
 
+use super::escape::escape;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -82,12 +83,15 @@ impl<'de> Deserialize<'de> for Digest {
 struct Shared {
     text: Box<str>,
     digest: OnceLock<Digest>,
+    /// `None`: as it is.
+    json: OnceLock<Option<Box<str>>>,
 }
 
 /// Immutable text that many prompts share.
 ///
 /// A clone costs a counter, and the hash is computed once for all clones, so a
-/// conversation of a thousand requests hashes each text once.
+/// conversation of a thousand requests hashes each text once. So it is with its form in
+/// JSON: a long history is copied into each body and not escaped again.
 #[derive(Clone)]
 pub struct Text(Arc<Shared>);
 
@@ -98,6 +102,18 @@ impl Text {
             .0
             .digest
             .get_or_init(|| Digest::of(self.0.text.as_bytes()))
+    }
+
+    /// The text as it stands between the quotes of a JSON string.
+    pub fn json(&self) -> &str {
+        let escaped = self.0.json.get_or_init(|| {
+            let mut escaped = String::new();
+            escape(&self.0.text, &mut escaped);
+            // Each escape is longer than what it stands for.
+            let same = escaped.len() == self.0.text.len();
+            (!same).then(|| escaped.into_boxed_str())
+        });
+        escaped.as_deref().unwrap_or(&self.0.text)
     }
 
     /// The text itself.
@@ -116,6 +132,7 @@ impl From<String> for Text {
         Self(Arc::new(Shared {
             text: text.into_boxed_str(),
             digest: OnceLock::new(),
+            json: OnceLock::new(),
         }))
     }
 }
@@ -198,5 +215,15 @@ mod tests {
         assert!(text.is_same(&text.clone()));
         assert!(!text.is_same(&Text::from("abc")));
         assert_eq!(text, Text::from("abc"));
+    }
+    #[test]
+    fn the_form_in_json_is_made_once_for_all_clones_and_only_where_it_is_another() {
+        for plain in ["", "abc", "é😀/"] {
+            let text = Text::from(plain);
+            assert_eq!(text.json().as_ptr(), text.as_str().as_ptr(), "{plain}");
+        }
+        let text = Text::from("a\n\"b\"");
+        assert_eq!(text.json(), r#"a\n\"b\""#);
+        assert_eq!(text.json().as_ptr(), text.clone().json().as_ptr());
     }
 }
