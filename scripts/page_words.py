@@ -51,11 +51,11 @@ def dollars(value):
 
 
 def latency(us):
-    us = rounded(us)
-    for below, form in ((1_000, lambda: f"{us} µs"), (10_000, lambda: f"{us / 1e3:.2f} ms"),
-                        (100_000, lambda: f"{us / 1e3:.1f} ms"), (1_000_000, lambda: f"{us / 1e3:.0f} ms")):
+    """Three significant digits, rounded once, from the number as it is."""
+    for below, form in ((999.5, f"{us:.0f} µs"), (9_995, f"{us / 1e3:.2f} ms"),
+                        (99_950, f"{us / 1e3:.1f} ms"), (999_500, f"{us / 1e3:.0f} ms")):
         if us < below:
-            return form()
+            return form
     return f"{us / 1e6:.2f} s"
 
 
@@ -313,7 +313,7 @@ def evidence(rows, figures_of, summary, quantile):
     late = summary["evidence"]["late"]
     facts += [grouped(late), of(late, len(rows))]
     if limited:
-        facts += [latency(quantile(limited, 0.5)), latency(max(limited))]
+        facts += [latency(rounded(quantile(limited, 0.5))), latency(max(limited))]
     beyond = [row for row in answered if has(row, "beyond_lifetime") and row["usage_origin"] == "reported"
               and row["total_tokens"] and row["read_tokens"]]
     read = sum(int(row["read_tokens"]) for row in beyond)

@@ -602,9 +602,7 @@ def check_html(check, path, rows):
                 written = as_written(text)
                 if written and value is not None:
                     check.compared += 1
-                    # A latency is rounded to whole microseconds first.
-                    slack = 0.5 if key.endswith("_us") else 0
-                    if abs(written[0] - value) > written[1] * (1 + 1e-9) + slack:
+                    if abs(written[0] - value) > written[1] * (1 + 1e-9):
                         check.wrong.append(f"{where}: {key}: {text} is written for {value}")
                 elif text and value is not None and not text.startswith(("<", ">", "cannot tell")):
                     check.wrong.append(f"{where}: {key}: {text} cannot be read")

@@ -43,15 +43,22 @@ impl From<Micros> for Duration {
 }
 
 impl fmt::Display for Micros {
-    /// `850 µs`, `12.3 ms`, `4.56 s`: three significant digits are enough for a person.
+    /// As [`span`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0..=999 => write!(f, "{} µs", self.0),
-            1_000..=9_999 => write!(f, "{:.2} ms", self.0 as f64 / 1e3),
-            10_000..=99_999 => write!(f, "{:.1} ms", self.0 as f64 / 1e3),
-            100_000..=999_999 => write!(f, "{:.0} ms", self.0 as f64 / 1e3),
-            _ => write!(f, "{:.2} s", self.0 as f64 / 1e6),
-        }
+        f.write_str(&span(self.0 as f64))
+    }
+}
+
+/// A span of microseconds, not negative, for a person: `850 µs`, `12.3 ms`, `4.56 s`. Three
+/// significant digits are enough, rounded once, from the number as it is: a mean that were
+/// rounded to whole microseconds first could end on the other side of a half.
+pub fn span(us: f64) -> String {
+    match us {
+        ..999.5 => format!("{us:.0} µs"),
+        ..9_995.0 => format!("{:.2} ms", us / 1e3),
+        ..99_950.0 => format!("{:.1} ms", us / 1e3),
+        ..999_500.0 => format!("{:.0} ms", us / 1e3),
+        _ => format!("{:.2} s", us / 1e6),
     }
 }
 
@@ -266,6 +273,26 @@ mod tests {
     }
 
     #[test]
+    fn a_span_is_rounded_once_and_keeps_three_digits() {
+        let cases = [
+            (0.4, "0 µs"),
+            (850.0, "850 µs"),
+            (999.4, "999 µs"),
+            (999.6, "1.00 ms"),
+            (2_284.9, "2.28 ms"),
+            (9_996.0, "10.0 ms"),
+            (99_960.0, "100 ms"),
+            (999_700.0, "1.00 s"),
+            (123_400.0, "123 ms"),
+            (61_234_567.0, "61.23 s"),
+        ];
+        for (us, expected) in cases {
+            assert_eq!(span(us), expected);
+        }
+        assert_eq!(Micros(12_345).to_string(), "12.3 ms");
+    }
+
+    #[test]
     fn shares_pool_by_their_sums() {
         let short = Share {
             part: Tokens(10),
@@ -298,20 +325,6 @@ mod tests {
         ];
         for (pico, expected) in cases {
             assert_eq!(Money(pico).decimal(), expected);
-        }
-    }
-
-    #[test]
-    fn a_latency_reads_in_its_own_unit() {
-        let cases = [
-            (850, "850 µs"),
-            (1_234, "1.23 ms"),
-            (12_340, "12.3 ms"),
-            (123_400, "123 ms"),
-            (4_560_000, "4.56 s"),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(Micros(value).to_string(), expected);
         }
     }
 }

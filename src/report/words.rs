@@ -2,7 +2,7 @@
 
 use crate::analysis::Estimate;
 use crate::analysis::stats::FEWEST;
-use crate::units::{Micros, Money, Tokens, grouped};
+use crate::units::{Money, Tokens, grouped, span};
 
 /// What stands for a number that is not known.
 pub const UNKNOWN: &str = "-";
@@ -29,7 +29,7 @@ pub fn mean_tokens(value: Option<f64>) -> String {
 
 /// A latency in microseconds.
 pub fn latency(us: Option<f64>) -> String {
-    us.map_or_else(|| UNKNOWN.to_owned(), |us| Micros(whole(us)).to_string())
+    us.map_or_else(|| UNKNOWN.to_owned(), span)
 }
 
 /// An amount in dollars with three significant digits: `$0.00123`, `$12.3`.
