@@ -1,4 +1,4 @@
-//! How fast 100,000 records become results (sums, quantiles, intervals), beside
+//! How fast 1,000,000 records become results (sums, quantiles, intervals), beside
 //! sorting as many numbers, which every quantile needs.
 
 #![expect(
@@ -14,9 +14,9 @@ use prefixbench::record::{Manifest, RequestRecord};
 use std::hint::black_box;
 use std::sync::Arc;
 
-const RECORDS: u64 = 100_000;
+const RECORDS: u64 = 1_000_000;
 
-/// 100,000 requests of 5,000 conversations under four configurations.
+/// 1,000,000 requests of 50,000 conversations under four configurations.
 fn records() -> Vec<RequestRecord> {
     let scenario = support::long_chat(20, 8_000);
     let requests = support::requests(&scenario, "append-only");
@@ -39,7 +39,7 @@ fn records() -> Vec<RequestRecord> {
 fn results(criterion: &mut Criterion) {
     let records = records();
     let manifest = Manifest::begin(1, "0 0 0 0 0 0 0 0");
-    let mut group = criterion.benchmark_group("analysis of 100,000 records");
+    let mut group = criterion.benchmark_group("analysis of 1,000,000 records");
     group.sample_size(10);
     group.throughput(Throughput::Elements(RECORDS));
     group.bench_function("samples", |bencher| {
