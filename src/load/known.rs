@@ -6,7 +6,7 @@
 
 use super::cell::{Cell, CellEnd, RunnerSetup};
 use super::isolation::{Isolate, Isolation};
-use super::reset::reset;
+use super::reset::reset_when_back;
 use super::session::{Labels, Session};
 use super::writer::ToWriter;
 use crate::cache::Model;
@@ -224,7 +224,8 @@ impl Known {
 
     async fn empty(&self, setup: &RunnerSetup, cell: &Cell, unit: &str) -> Result<(), CellEnd> {
         let epoch = self.epoch.load(Ordering::Acquire) + 1;
-        let done = reset(&setup.client, &cell.target, unit, epoch).await;
+        let called = reset_when_back(&setup.client, &cell.target, (unit, epoch), &setup.stop);
+        let done = called.await;
         let done = done.map_err(CellEnd::Reset)?;
         self.epoch.store(epoch, Ordering::Release);
         note(setup, Fact::Reset(done)).await;

@@ -4,6 +4,7 @@
 //! SGLang refuses by status while anything runs; llama.cpp empties its slots one by
 //! one and only where it was started for that.
 
+use super::health::LONGEST_OUTAGE;
 use super::target::{Engine, Target};
 use crate::record::ledger::Reset;
 use crate::transport::{Client, Reply};
@@ -11,12 +12,17 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// Times that a server which still runs a request is asked.
 const TRIES: u32 = 10;
 
 /// How long to wait between them.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// How long to wait for a server to come back before it is asked again.
+const RETURN: Duration = Duration::from_secs(1);
 
 /// Longest part of an answer that is kept, in characters.
 const SHOWN: usize = 300;
@@ -42,6 +48,14 @@ pub enum ResetError {
         /// What it answered.
         said: String,
     },
+    /// It is not there.
+    #[error("`{target}` could not be asked to empty its cache: {said}")]
+    Away {
+        /// The target.
+        target: Arc<str>,
+        /// What became of the call.
+        said: String,
+    },
 }
 
 impl ResetError {
@@ -53,6 +67,7 @@ impl ResetError {
                 "a server empties its cache only while it runs no request: see that nobody else \
                  uses it, or keep units apart with --isolate-by salt or nonce"
             }
+            Self::Away { .. } => "see that the server runs, and go on with --resume",
         }
     }
 }
@@ -75,7 +90,34 @@ struct Call {
 enum Answer {
     Done,
     Busy,
+    Away,
     NoSuchCall,
+}
+
+/// As [`reset`], in the middle of a run: a server that is away may come back for as long as
+/// an outage may last, and until `stop`.
+///
+/// # Errors
+///
+/// As [`reset`].
+pub(super) async fn reset_when_back(
+    client: &Client,
+    target: &Target,
+    (unit, epoch): (&str, u32),
+    stop: &CancellationToken,
+) -> Result<Reset, ResetError> {
+    let began = Instant::now();
+    loop {
+        let done = reset(client, target, unit, epoch).await;
+        let away = matches!(done, Err(ResetError::Away { .. }));
+        if !away || began.elapsed() >= LONGEST_OUTAGE {
+            return done;
+        }
+        let pause = tokio::time::sleep(RETURN);
+        if stop.run_until_cancelled(pause).await.is_none() {
+            return done;
+        }
+    }
 }
 
 /// Empties the cache of `target` for `unit`; `epoch` is the one that begins with it.
@@ -161,7 +203,7 @@ async fn ask(client: &Client, target: &Target, call: &Call) -> Result<(Reply, u3
         let reply = match replied {
             Ok(reply) => reply,
             Err(error) => {
-                return Err(ResetError::Refused {
+                return Err(ResetError::Away {
                     target: Arc::clone(&target.name),
                     said: error.message,
                 });
@@ -176,6 +218,12 @@ async fn ask(client: &Client, target: &Target, call: &Call) -> Result<(Reply, u3
         match understood(&reply) {
             Answer::Done => return Ok((reply, tries)),
             Answer::Busy => {}
+            Answer::Away => {
+                return Err(ResetError::Away {
+                    target: Arc::clone(&target.name),
+                    said,
+                });
+            }
             Answer::NoSuchCall => {
                 return Err(ResetError::NoWay {
                     target: Arc::clone(&target.name),
@@ -193,7 +241,7 @@ async fn ask(client: &Client, target: &Target, call: &Call) -> Result<(Reply, u3
 
 /// What an answer means. Sources: vLLM 0.32 answers 200 with `{"success": false}` while
 /// blocks are in use, SGLang 400 while a request runs, llama.cpp 501 without a place to
-/// save slots to.
+/// save slots to; 502 and 504 are those of a gateway that does not reach it.
 fn understood(reply: &Reply) -> Answer {
     match reply.status {
         200..300 => match reply.json().as_ref().and_then(|json| json.get("success")) {
@@ -201,6 +249,7 @@ fn understood(reply: &Reply) -> Answer {
             _ => Answer::Done,
         },
         400 | 409 | 429 | 503 => Answer::Busy,
+        502 | 504 => Answer::Away,
         _ => Answer::NoSuchCall,
     }
 }
@@ -228,6 +277,7 @@ mod tests {
             (405, "", "none"),
             (501, r#"{"error":{"code":501}}"#, "none"),
             (401, "", "none"),
+            (502, "Bad Gateway", "away"),
         ];
         for (status, body, expected) in cases {
             let reply = Reply {
@@ -238,6 +288,7 @@ mod tests {
             let found = match understood(&reply) {
                 Answer::Done => "done",
                 Answer::Busy => "busy",
+                Answer::Away => "away",
                 Answer::NoSuchCall => "none",
             };
             assert_eq!(found, expected, "{status} {body}");

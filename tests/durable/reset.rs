@@ -5,6 +5,8 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use prefixbench::record::Fact;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 #[test]
 fn each_conversation_begins_on_a_cache_that_was_emptied_before() {
@@ -82,6 +84,18 @@ fn what_would_empty_it_under_another_conversation_is_refused() {
 
 /// A server that lists a model of `owner` and answers the way to empty its cache so.
 fn answering(owner: &'static str, status: StatusCode, said: &'static str) -> String {
+    let models = format!(r#"{{"data":[{{"id":"m","owned_by":"{owner}"}}]}}"#);
+    let answer = move || async move { (status, said) };
+    serving(move |_asked| {
+        Router::new()
+            .route("/v1/models", get(move || async move { models.clone() }))
+            .route("/reset_prefix_cache", post(answer))
+            .route("/slots/{slot}", post(answer))
+    })
+}
+
+/// Serves what `router` makes, until the tests end.
+fn serving(router: impl FnOnce(Arc<AtomicU32>) -> Router + Send + 'static) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.set_nonblocking(true).expect("a socket");
     let address = listener.local_addr().expect("an address");
@@ -89,12 +103,7 @@ fn answering(owner: &'static str, status: StatusCode, said: &'static str) -> Str
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        let models = format!(r#"{{"data":[{{"id":"m","owned_by":"{owner}"}}]}}"#);
-        let answer = move || async move { (status, said) };
-        let router = Router::new()
-            .route("/v1/models", get(move || async move { models.clone() }))
-            .route("/reset_prefix_cache", post(answer))
-            .route("/slots/{slot}", post(answer));
+        let router = router(Arc::default());
         runtime.expect("a runtime").block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
             axum::serve(listener, router).await.expect("a server");
@@ -102,6 +111,46 @@ fn answering(owner: &'static str, status: StatusCode, said: &'static str) -> Str
     });
     format!("http://{address}/v1")
 }
+
+#[test]
+fn a_server_that_is_away_for_a_moment_is_asked_again() {
+    let url = serving(|asked| {
+        let resets = Router::new().route(
+            "/reset_prefix_cache",
+            post(move || async move {
+                // The first call is that before anything is measured.
+                match asked.fetch_add(1, Ordering::Relaxed) {
+                    1 => (StatusCode::BAD_GATEWAY, "Bad Gateway"),
+                    _ => (StatusCode::OK, r#"{"success":true}"#),
+                }
+            }),
+        );
+        let models = r#"{"data":[{"id":"m","owned_by":"vllm"}]}"#;
+        resets
+            .route("/v1/models", get(move || async move { models }))
+            .route("/v1/chat/completions", post(|| async { STREAM }))
+    });
+    let folder = Folder::new();
+    let fixed = ["run", "chat.yaml", "--config", "inline", "--repeat", "2"];
+    let how = ["--isolate-by", "reset", "--out", "run", "--target", &url];
+    folder.run(&[fixed, how].concat()).ended_with(0, &[]);
+    let run = folder.contents("run");
+    let facts = run
+        .ledger
+        .iter()
+        .filter(|line| matches!(line.fact, Fact::Reset(_)));
+    assert_eq!(facts.count(), 2, "one for each conversation");
+    assert!(run.requests.iter().all(|record| record.epoch > 0));
+}
+
+/// An answer of one token.
+const STREAM: &str = r#"data: {"id":"c","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"yes"},"finish_reason":"stop"}]}
+
+data: {"id":"c","object":"chat.completion.chunk","model":"m","choices":[],"usage":{"prompt_tokens":40,"completion_tokens":1,"total_tokens":41,"prompt_tokens_details":{"cached_tokens":0}}}
+
+data: [DONE]
+
+"#;
 
 #[test]
 fn a_server_that_does_not_empty_its_cache_is_told_with_the_way_out() {
