@@ -410,7 +410,11 @@ impl Session {
             error: exchange.error.clone(),
             usage,
             stamps: exchange.stamps.clone(),
-            bytes_sent: sent.bytes,
+            bytes_sent: if exchange.stamps.sent_us.is_some() {
+                sent.bytes
+            } else {
+                Bytes(0)
+            },
             cache: sent.cache,
             prompt,
             output_sha256: output.as_ref().map(Text::digest),

@@ -156,6 +156,38 @@ fn calls_are_put_together_from_their_pieces() {
 }
 
 #[test]
+fn calls_without_a_place_of_their_own_stay_apart() {
+    let stream = concat!(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[",
+        "{\"index\":null,\"id\":\"c1\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}},",
+        "{\"id\":\"c2\",\"function\":{\"name\":\"g\",\"arguments\":\"[]\"}}]},",
+        "\"finish_reason\":\"tool_calls\"}]}\n\n",
+    );
+    let answer = answer("openai-chat", stream);
+    let calls = answer.tool_calls.iter();
+    let calls: Vec<_> = calls
+        .map(|call| (&*call.id, &*call.name, &*call.arguments))
+        .collect();
+    assert_eq!(calls, [("c1", "f", "{}"), ("c2", "g", "[]")]);
+}
+
+#[test]
+fn half_a_character_costs_no_more_than_itself() {
+    let stream = concat!(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\ude00b\"},\"finish_reason\":\"stop\"}]}\n\n",
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}\n\n",
+    );
+    let answer = answer("openai-chat", stream);
+    assert_eq!(answer.text.as_deref(), Some("a\u{fffd}\u{fffd}b"));
+    assert_eq!(answer.finish, Some(FinishReason::Stop));
+    assert_eq!(
+        answer.usage.and_then(|usage| usage.total),
+        Some(crate::units::Tokens(7))
+    );
+}
+
+#[test]
 fn reasoning_is_kept_apart_from_the_answer() {
     let openai = concat!(
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n",

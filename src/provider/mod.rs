@@ -19,6 +19,7 @@ mod failure;
 mod fields;
 pub mod gateway;
 mod gemini;
+mod halves;
 mod openai_chat;
 mod openai_responses;
 mod path;

@@ -1,6 +1,7 @@
 //! What all decoders share: text to JSON, failures, streams in one piece.
 
 use super::alike::Alike;
+use super::halves;
 use super::sse::{self, SseLimits};
 use super::usual::Usual;
 use super::{Decoder, failure};
@@ -66,7 +67,7 @@ impl<R: Reader> Decoder for Reading<R> {
         if sse::is_stream(body) {
             return self.stream(body, out);
         }
-        match serde_json::from_slice::<Value>(body) {
+        match halves::parse(body) {
             Err(_) => out.push(failure::malformed("the body is not JSON", body)),
             Ok(value) if failure::is_error_body(&value) => out.push(failure::whole(status, body)),
             Ok(Value::Array(chunks)) => {
@@ -92,7 +93,7 @@ impl<R: Reader> Decoder for Reading<R> {
 impl<R: Reader> Reading<R> {
     /// Reads an event of any shape.
     fn value(&mut self, event: &str, data: &str, out: &mut Vec<ChatEvent>) {
-        match serde_json::from_str::<Value>(data) {
+        match halves::parse(data.as_bytes()) {
             Ok(value) => match failure::event(&value) {
                 Some(error) => out.push(error),
                 None => self.reader.event(event, &value, out),

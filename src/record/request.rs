@@ -316,7 +316,7 @@ pub struct RequestRecord {
     pub usage: Usage,
     /// When things happened.
     pub stamps: Stamps,
-    /// Size of the body sent.
+    /// Size of the body sent; 0 where no connection came about.
     pub bytes_sent: Bytes,
     /// `cache_salt` that was sent.
     pub salt: Option<Arc<str>>,

@@ -3,8 +3,8 @@
 use super::client::Client;
 use super::fault::{self, Fault, Phase};
 use super::headers::{recorded, secrets};
+use super::http1::packs;
 use super::outgoing::Header;
-use super::receive::coding;
 use super::redact;
 use crate::record::Outcome;
 use reqwest::RequestBuilder;
@@ -148,7 +148,9 @@ impl Client {
 }
 
 fn packed(headers: &HeaderMap) -> Option<String> {
-    coding(headers.get(CONTENT_ENCODING)?.to_str().ok()?)
+    let mut said = headers.get_all(CONTENT_ENCODING).iter();
+    let coding = said.find_map(|value| value.to_str().ok().filter(|said| packs(said)))?;
+    Some(format!("Content-Encoding: {coding}"))
 }
 
 /// Adds headers, the secret ones marked as such. A header that cannot be written

@@ -54,7 +54,7 @@ impl Client {
     /// [`ClientError`] where certificates or proxy cannot be used.
     pub fn new(settings: &Settings, epoch: Instant) -> Result<Self, ClientError> {
         let tls = tls::config(settings.ca.as_deref())?;
-        let connector = Connector::new(&tls, settings.proxy.as_ref())?;
+        let connector = Connector::new(&tls, settings.proxy.as_ref(), settings.connect)?;
         let http = builder(settings, tls)?.build();
         let http = http.map_err(|error| ClientError::Build(error.into()))?;
         Ok(Self {

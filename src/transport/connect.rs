@@ -24,6 +24,9 @@ type ConnectError = Box<dyn Error + Send + Sync>;
 /// How often a connection that is silent asks whether the other end is there.
 const ALIVE: Duration = Duration::from_secs(15);
 
+/// How often it asks in vain before the connection counts as lost.
+const UNHEARD: u32 = 3;
+
 /// Makes connections.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
@@ -49,12 +52,20 @@ struct Through {
 }
 
 impl Connector {
-    /// Ways that go through `proxy`, where there is one.
-    pub(super) fn new(tls: &ClientConfig, proxy: Option<&ProxyUrl>) -> Result<Self, ClientError> {
+    /// Ways that go through `proxy`, where there is one. A connection may take `limit`, and
+    /// each address of a name its part of that, so that one that is dead hides no other.
+    pub(super) fn new(
+        tls: &ClientConfig,
+        proxy: Option<&ProxyUrl>,
+        limit: Duration,
+    ) -> Result<Self, ClientError> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(limit));
         tcp.set_keepalive(Some(ALIVE));
+        tcp.set_keepalive_interval(Some(ALIVE));
+        tcp.set_keepalive_retries(Some(UNHEARD));
         let direct = HttpsConnector::from((tcp, tls.clone()));
         let proxy = proxy.map(|proxy| Through::new(proxy, &direct, tls));
         Ok(Self {

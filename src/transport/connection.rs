@@ -5,9 +5,10 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use tokio::io::AsyncWrite as _;
+use tokio::task::unconstrained;
 use tokio_util::io::{poll_read_buf, poll_write_buf};
 
 /// Bytes that one read may bring.
@@ -48,24 +49,28 @@ impl Connection {
     /// of bytes that came, 0 at the end of the connection.
     ///
     /// A server may answer before it has the whole request, and may then close; so
-    /// bytes that cannot be sent are an error only where no answer comes.
+    /// bytes that cannot be sent are an error only once no more of an answer comes. That
+    /// there is one the system may tell after it has refused the bytes.
     pub(super) async fn more(&mut self) -> io::Result<usize> {
         poll_fn(|context| self.poll_more(context)).await
     }
 
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        if self.request.is_some() {
-            self.refused = self.poll_send(context).err();
+        if self.request.is_some()
+            && let Err(refused) = self.poll_send(context)
+        {
+            (self.request, self.refused) = (None, Some(refused));
         }
         if self.unread.is_empty() || self.unread.spare_capacity_mut().len() < READ / 2 {
             self.unread.reserve(READ);
         }
         let read = poll_read_buf(Pin::new(&mut self.stream), context, &mut self.unread);
-        match (read, self.refused.take()) {
-            (Poll::Ready(Ok(0) | Err(_)) | Poll::Pending, Some(refused)) => {
-                Poll::Ready(Err(refused))
-            }
-            (read, _) => read,
+        match read {
+            Poll::Ready(Ok(0) | Err(_)) => self
+                .refused
+                .take()
+                .map_or(read, |refused| Poll::Ready(Err(refused))),
+            read => read,
         }
     }
 
@@ -78,10 +83,7 @@ impl Connection {
                 match poll_write_buf(stream.as_mut(), context, request) {
                     Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
                     Poll::Ready(Ok(_)) => {}
-                    Poll::Ready(Err(error)) => {
-                        self.request = None;
-                        return Err(error);
-                    }
+                    Poll::Ready(Err(error)) => return Err(error),
                     Poll::Pending => return Ok(()),
                 }
             }
@@ -98,10 +100,14 @@ impl Connection {
     /// Whether it can take another request: the last one is sent, nothing came behind
     /// its answer, and the other end has not closed it as far as is known.
     pub(super) fn is_idle(&mut self) -> bool {
-        let mut context = Context::from_waker(Waker::noop());
-        self.request.is_none()
-            && self.unread.is_empty()
-            && poll_read_buf(Pin::new(&mut self.stream), &mut context, &mut self.unread)
-                .is_pending()
+        if self.request.is_some() || self.refused.is_some() || !self.unread.is_empty() {
+            return false;
+        }
+        let read =
+            poll_fn(|context| poll_read_buf(Pin::new(&mut self.stream), context, &mut self.unread));
+        // Of a task that has done much without a pause, nothing would be ready.
+        let read = pin!(unconstrained(read));
+        read.poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
     }
 }

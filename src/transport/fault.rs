@@ -42,16 +42,16 @@ pub(super) fn timeout(phase: Phase, limit: Duration) -> Fault {
     }
 }
 
-/// An answer whose body is packed, though none was asked for: it is not read, as its
+/// An answer whose body is packed, as this header says, though none was asked for: it is not read, as its
 /// pieces would come when the packer likes.
-pub(super) fn packed(coding: &str) -> Fault {
-    let coding: String = coding.chars().take(40).collect();
+pub(super) fn packed(header: &str) -> Fault {
+    let header: String = header.chars().take(60).collect();
     Fault {
         outcome: Outcome::Malformed,
         message: format!(
-            "the answer is compressed (`Content-Encoding: {}`), which was not asked for: switch \
+            "the answer is compressed (`{}`), which was not asked for: switch \
              that off in the server or in the proxy before it",
-            coding.escape_debug()
+            header.escape_debug()
         ),
     }
 }
@@ -86,6 +86,10 @@ pub(super) fn unconnected_in_time(place: &str) -> Fault {
 
 /// No connection to [`place`], for this reason.
 pub(super) fn unconnected(error: &Cause, place: &str) -> Fault {
+    let mut causes = chain(error).filter_map(|inner| inner.downcast_ref::<io::Error>());
+    if causes.any(|inner| inner.kind() == ErrorKind::TimedOut) {
+        return unconnected_in_time(place);
+    }
     Fault {
         outcome: Outcome::Connect,
         message: format!("cannot connect to {place}: {}", reason(error)),

@@ -5,6 +5,7 @@
 //! choice, what cannot be told apart from an attack or a mistake is refused.
 
 use bytes::{Buf as _, BytesMut};
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use thiserror::Error;
 
@@ -37,11 +38,14 @@ pub(super) enum NoHttp {
     Switched,
 }
 
+/// Names and values of headers.
+type Headers<'a> = Vec<(&'a str, Cow<'a, [u8]>)>;
+
 /// The head of an answer.
 #[derive(Debug)]
 pub(super) struct Head<'a> {
     pub(super) status: u16,
-    pub(super) headers: Vec<(&'a str, &'a [u8])>,
+    pub(super) headers: Headers<'a>,
     /// How its body ends.
     pub(super) body: Body,
     /// Whether the connection may be used again.
@@ -53,10 +57,27 @@ pub(super) struct Head<'a> {
 impl Head<'_> {
     /// The first of the headers of that name (lowercase) as text, as far as it is some.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        let named = |(is, _): &&(&str, &[u8])| is.eq_ignore_ascii_case(name);
-        let (_, value) = self.headers.iter().find(named)?;
+        let mut named = self.headers.iter();
+        let (_, value) = named.find(|(is, _)| is.eq_ignore_ascii_case(name))?;
         std::str::from_utf8(value).ok()
     }
+
+    /// The header that says that the body is packed, where one does.
+    pub(super) fn coding(&self) -> Option<String> {
+        ["Content-Encoding", "Transfer-Encoding"]
+            .into_iter()
+            .find_map(|name| {
+                let mut said = list(&self.headers, name);
+                said.find(|coding| packs(coding) && coding != "chunked")
+                    .map(|coding| format!("{name}: {coding}"))
+            })
+    }
+}
+
+/// Whether a body of this coding is not as it is.
+pub(super) fn packs(coding: &str) -> bool {
+    let coding = coding.trim();
+    !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")
 }
 
 /// The head of the answer at the beginning of `bytes`, once all of it is there.
@@ -68,11 +89,9 @@ impl Head<'_> {
 pub(super) fn head(bytes: &[u8]) -> Result<Option<Head<'_>>, NoHttp> {
     let mut slots = [const { MaybeUninit::uninit() }; MOST];
     let mut response = httparse::Response::new(&mut []);
-    let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
-        &mut response,
-        bytes,
-        &mut slots,
-    )?;
+    let mut parser = httparse::ParserConfig::default();
+    parser.allow_obsolete_multiline_headers_in_responses(true);
+    let parsed = parser.parse_response_with_uninit_headers(&mut response, bytes, &mut slots)?;
     let httparse::Status::Complete(length) = parsed else {
         let grows = bytes.len() <= LONGEST;
         return grows.then_some(None).ok_or(NoHttp::TooLong);
@@ -80,9 +99,14 @@ pub(super) fn head(bytes: &[u8]) -> Result<Option<Head<'_>>, NoHttp> {
     let status = response.code.unwrap_or_default();
     let is_new = response.version == Some(1);
     let pairs = response.headers.iter();
-    let headers: Vec<_> = pairs.map(|header| (header.name, header.value)).collect();
+    let headers: Headers<'_> = pairs
+        .map(|header| (header.name, unfolded(header.value)))
+        .collect();
     let (body, may_keep) = framing(status, &headers)?;
-    let keep = may_keep && body != Body::UntilClosed && is_kept(is_new, &headers);
+    // What is older than HTTP/1.1 knows no pieces, and may have handed them on unread
+    // (section 6.1).
+    let is_strange = !is_new && matches!(body, Body::Chunked(_));
+    let keep = may_keep && body != Body::UntilClosed && !is_strange && is_kept(is_new, &headers);
     Ok(Some(Head {
         status,
         headers,
@@ -92,17 +116,31 @@ pub(super) fn head(bytes: &[u8]) -> Result<Option<Head<'_>>, NoHttp> {
     }))
 }
 
+/// A value that goes over several lines as one of a single line (RFC 9112, section 5.2).
+fn unfolded(value: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr2(b'\r', b'\n', value).is_none() {
+        return Cow::Borrowed(value);
+    }
+    let lines = value.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    Cow::Owned(lines.join(&b' '))
+}
+
 /// The parts of a list-valued header, in lowercase.
-fn list<'a>(headers: &'a [(&str, &[u8])], name: &'static str) -> impl Iterator<Item = String> + 'a {
-    let named = move |(is, _): &&(&str, &[u8])| is.eq_ignore_ascii_case(name);
-    let values = headers.iter().filter(named);
+fn list<'a>(
+    headers: &'a [(&str, Cow<'_, [u8]>)],
+    name: &'static str,
+) -> impl Iterator<Item = String> + 'a {
+    let values = headers
+        .iter()
+        .filter(move |(is, _)| is.eq_ignore_ascii_case(name));
     values.flat_map(|(_, value)| {
         let parts = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
         parts.map(|part| String::from_utf8_lossy(part).to_ascii_lowercase())
     })
 }
 
-fn is_kept(is_new: bool, headers: &[(&str, &[u8])]) -> bool {
+fn is_kept(is_new: bool, headers: &[(&str, Cow<'_, [u8]>)]) -> bool {
     let mut kept = is_new;
     for option in list(headers, "connection") {
         match option.as_str() {
@@ -116,7 +154,7 @@ fn is_kept(is_new: bool, headers: &[(&str, &[u8])]) -> bool {
 
 /// Where the body ends (RFC 9112, section 6.3), and whether what comes behind it can be
 /// trusted to be the next answer.
-fn framing(status: u16, headers: &[(&str, &[u8])]) -> Result<(Body, bool), NoHttp> {
+fn framing(status: u16, headers: &[(&str, Cow<'_, [u8]>)]) -> Result<(Body, bool), NoHttp> {
     if status == 101 {
         return Err(NoHttp::Switched);
     }
@@ -133,7 +171,9 @@ fn framing(status: u16, headers: &[(&str, &[u8])]) -> Result<(Body, bool), NoHtt
             _ => return Err(NoHttp::Length),
         }
     }
-    let coding = list(headers, "transfer-encoding").last();
+    let codings = list(headers, "transfer-encoding");
+    // Lists may have parts that are empty (RFC 9110, section 5.6.1).
+    let coding = codings.filter(|coding| !coding.is_empty()).last();
     Ok(match (coding.as_deref(), length) {
         (Some("chunked"), length) => (Body::Chunked(Chunk::Size), length.is_none()),
         (Some(_), _) | (None, None) => (Body::UntilClosed, false),

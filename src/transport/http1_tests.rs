@@ -41,6 +41,38 @@ fn whole(answer: &str) -> Read {
 }
 
 #[test]
+fn a_head_says_how_its_body_is_packed_wherever_it_says_it() {
+    let cases = [
+        ("content-encoding: GZIP", Some("Content-Encoding: gzip")),
+        (
+            "content-encoding: identity\r\ncontent-encoding: br",
+            Some("Content-Encoding: br"),
+        ),
+        (
+            "transfer-encoding: gzip, chunked",
+            Some("Transfer-Encoding: gzip"),
+        ),
+        ("transfer-encoding: gzip", Some("Transfer-Encoding: gzip")),
+        ("transfer-encoding: chunked", None),
+        ("content-encoding: identity,", None),
+        ("x: gzip", None),
+    ];
+    for (header, expected) in cases {
+        let answer = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n");
+        let head = head(answer.as_bytes()).expect("a head").expect("whole");
+        assert_eq!(head.coding().as_deref(), expected, "{header}");
+    }
+}
+
+#[test]
+fn a_value_over_several_lines_is_one_line() {
+    let head = head(b"HTTP/1.1 200 OK\r\nx-a: one,\r\n  two\r\n\tthree\r\nx-b: c\r\n\r\n");
+    let head = head.expect("a head").expect("whole");
+    assert_eq!(head.header("X-A"), Some("one, two three"));
+    assert_eq!(head.header("x-b"), Some("c"));
+}
+
+#[test]
 fn a_body_ends_where_its_head_says() {
     let cases = [
         (
@@ -94,6 +126,20 @@ fn a_body_ends_where_its_head_says() {
         (
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n",
             None,
+        ),
+        // Parts of a list may be empty, and a value may go over several lines.
+        (
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked,\r\n\r\n1\r\na\r\n0\r\n\r\n",
+            Some((200, "a", true, "")),
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nconnection: x,\r\n\tclose\r\ncontent-length:\r\n 1\r\n\r\na",
+            Some((200, "a", false, "")),
+        ),
+        // What knows no pieces may have handed them on.
+        (
+            "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+            Some((200, "a", false, "")),
         ),
         ("HTTP/1.1 2", None),
     ];

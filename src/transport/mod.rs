@@ -2,8 +2,9 @@
 //!
 //! All dialects and all servers are timed by the same lines, with TLS and without: the
 //! timed loop reads the connection, stamps what came and looks for the end of the
-//! answer, and everything is parsed after the last byte. So a slow parser can make a
-//! run longer, but no latency. The library's client, which hands each chunk from task to
+//! answer, and everything is parsed after the last byte. So the time that parsing takes is in
+//! no latency of its own request; what it takes from the requests beside, on cores that are
+//! full, `calibrate` and the lateness of a run show. The library's client, which hands each chunk from task to
 //! task, cost as much as all the rest of a request; it makes the calls beside the
 //! measured ones. Connections are made by libraries for both.
 //!

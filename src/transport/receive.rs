@@ -28,7 +28,7 @@ pub(super) struct Received {
     pub(super) location: Option<String>,
     /// Whether the headers promise server-sent events.
     pub(super) says_stream: bool,
-    /// How the body is packed, where it is.
+    /// The header that says how the body is packed, where it is.
     pub(super) coding: Option<String>,
     /// All bytes of the body so far.
     pub(super) bytes: Vec<u8>,
@@ -74,7 +74,7 @@ impl Client {
         };
         let body = reading.head(outgoing, received).await?;
         let ended = reading.body(body, received).await?;
-        if let Some(now) = ended {
+        if let Some(now) = ended.filter(|_| !request::closes(outgoing)) {
             address.origin.keep(reading.connection, now);
         }
         Ok(())
@@ -111,7 +111,9 @@ impl Reading<'_> {
             late = self.patience.runs_out(self.client.settings.total) => return Err(late),
         };
         let now = Instant::now();
-        self.patience.last = now;
+        if self.patience.phase == Phase::Body {
+            self.patience.last = now;
+        }
         match read {
             Ok(0) => Ok(None),
             Ok(_) => Ok(Some(now)),
@@ -149,6 +151,8 @@ impl Reading<'_> {
                 if status >= 200 {
                     return Ok(answered);
                 }
+                // An interim answer is a sign of life.
+                self.patience.last = at;
             }
         }
     }
@@ -213,9 +217,10 @@ impl Received {
         self.headers_at = Some(at);
         self.status = Some(head.status);
         self.says_stream = head.header("content-type").is_some_and(is_stream);
-        self.coding = head.header("content-encoding").and_then(coding);
+        self.coding = head.coding();
         self.location = head.header("location").map(shown);
-        self.headers = recorded(head.headers.iter().copied(), secrets);
+        let headers = head.headers.iter();
+        self.headers = recorded(headers.map(|(name, value)| (*name, &**value)), secrets);
     }
 }
 
@@ -246,12 +251,6 @@ impl Client {
         }
         Ok(())
     }
-}
-
-/// What packs a body; none where it is as it is.
-pub(super) fn coding(said: &str) -> Option<String> {
-    let coding = said.trim();
-    (!coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).then(|| coding.to_owned())
 }
 
 fn is_stream(kind: &str) -> bool {

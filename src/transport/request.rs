@@ -74,6 +74,17 @@ fn is_free(name: &HeaderName) -> bool {
     !matches!(name.as_str(), "content-length" | "transfer-encoding")
 }
 
+/// Whether a header of the target asks for the connection to be closed: nothing may be
+/// sent on it after such a request (RFC 9112, section 9.6).
+pub(super) fn closes(outgoing: &Outgoing) -> bool {
+    let asks = |value: &str| {
+        let mut options = value.split(',').map(str::trim);
+        options.any(|option| option.eq_ignore_ascii_case("close"))
+    };
+    let mut headers = outgoing.headers.iter();
+    headers.any(|header| header.name.eq_ignore_ascii_case("connection") && asks(&header.value))
+}
+
 fn line(head: &mut Vec<u8>, name: &str, value: &[u8]) {
     head.extend_from_slice(name.as_bytes());
     head.extend_from_slice(b": ");

@@ -125,18 +125,82 @@ async fn an_answer_that_comes_before_the_request_is_read_counts() {
         stream
     };
     let client = Client::new(&settings(), Instant::now()).expect("client");
-    let long = Outgoing {
+    let cancel = CancellationToken::new();
+    let (exchange, stream) = tokio::join!(client.send(long(address, 64 << 20), &cancel), server);
+    assert_eq!(exchange.status, Some(413), "{:?}", exchange.error);
+    drop(stream);
+}
+
+/// A request of so many bytes.
+fn long(address: std::net::SocketAddr, bytes: usize) -> Outgoing {
+    Outgoing {
         url: format!("http://{address}/v1/chat/completions"),
         headers: Vec::new(),
-        body: Bytes::from(vec![b'x'; 64 << 20]),
+        body: Bytes::from(vec![b'x'; bytes]),
         dialect: provider::find("openai-chat").expect("dialect"),
         stream: true,
         due: Micros(0),
-    };
-    let cancel = CancellationToken::new();
-    let (exchange, stream) = tokio::join!(client.send(long, &cancel), server);
-    assert_eq!(exchange.status, Some(413), "{:?}", exchange.error);
-    drop(stream);
+    }
+}
+
+/// Where the server closes with bytes unread, the system resets the connection: the rest of
+/// the request cannot be written, and the answer may be seen only after that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_counts_whose_server_has_closed_with_the_request_unread() {
+    const TIMES: usize = 40;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = std::thread::spawn(move || {
+        for stream in listener.incoming().take(TIMES) {
+            let mut stream = stream.expect("a connection");
+            let mut first = [0; 4];
+            std::io::Read::read_exact(&mut stream, &mut first).expect("the beginning");
+            let said =
+                b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+            std::io::Write::write_all(&mut stream, said).expect("written");
+        }
+    });
+    let client = Client::new(&settings(), Instant::now()).expect("client");
+    for _ in 0..TIMES {
+        let exchange = sent(&client, long(address, 8 << 20)).await;
+        assert_eq!(exchange.status, Some(413), "{:?}", exchange.error);
+        assert_eq!(exchange.outcome, Outcome::Http4xx, "{:?}", exchange.error);
+    }
+    server.join().expect("the server");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_target_wants_closed_carries_nothing_more() {
+    let server = Server::start(vec![one_write(&stream())]).await;
+    let client = Client::new(&settings(), Instant::now()).expect("client");
+    for (value, connections) in [("x, Close", 2), ("keep-alive", 3)] {
+        for _ in 0..2 {
+            let mut request = outgoing(&server);
+            request.headers.push(Header::plain("connection", value));
+            assert_whole(value, &sent(&client, request).await);
+        }
+        assert_eq!(server.connections(), connections, "{value}");
+    }
+}
+
+/// The limit is one from handing over to the head, whatever trickles in; an interim answer
+/// is a sign of life.
+#[tokio::test]
+async fn a_head_has_its_limit_however_it_comes() {
+    let mut limits = settings();
+    limits.headers = Duration::from_millis(100);
+    let piece = |text: &str| Act::Send(text.as_bytes().to_vec());
+    let mut trickle = vec![piece("HTTP/1.1 200 OK\r\n")];
+    let mut interim = Vec::new();
+    for _ in 0..4 {
+        trickle.extend([Act::Wait(60), piece("x-a: b\r\n")]);
+        interim.extend([Act::Wait(60), piece("HTTP/1.1 102 Processing\r\n\r\n")]);
+    }
+    trickle.push(Act::Hang);
+    interim.extend(one_write(&stream()));
+    let slow = exchange_with(trickle, &limits).await;
+    assert_eq!(slow.outcome, Outcome::Timeout, "{:?}", slow.error);
+    assert_whole("interim", &exchange_with(interim, &limits).await);
 }
 
 #[tokio::test]

@@ -110,7 +110,9 @@ fn read_delta(delta: &Value, out: &mut Vec<ChatEvent>) {
     }
     for (at, call) in list(delta, "tool_calls").iter().enumerate() {
         let function = field(call, "function").unwrap_or(&Value::Null);
-        let place = field(call, "index").map_or(at, |_| index(call, "index"));
+        let place = field(call, "index")
+            .and_then(Value::as_u64)
+            .map_or(at, |_| index(call, "index"));
         let own = |value: Option<&str>| value.filter(|text| !text.is_empty()).map(str::to_owned);
         out.push(ChatEvent::ToolCall {
             index: place,
