@@ -7,6 +7,9 @@ use std::str::FromStr;
 /// Most levels of a sweep.
 const MOST_LEVELS: usize = 1_000;
 
+/// Most steps of a sweep; of sessions, which are whole, several may end at the same level.
+const MOST_STEPS: f64 = 100_000.0;
+
 /// How a sweep goes from one level to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
@@ -34,7 +37,7 @@ impl Sweep {
         let mut levels: Vec<Level> = Vec::new();
         let mut at = from;
         // A hair above, so that 0.1 added ten times still reaches 1.
-        while at <= to * (1.0 + 1e-9) && levels.len() < MOST_LEVELS {
+        while at <= to * (1.0 + 1e-9) {
             let level = Level::steady(self.amount(at), self.process);
             match level {
                 Ok(level) if levels.last() != Some(&level) => levels.push(level),
@@ -46,6 +49,15 @@ impl Sweep {
             };
         }
         levels
+    }
+
+    /// How many steps it takes from one end to the other.
+    fn steps(&self) -> f64 {
+        let (from, to) = (plain(self.from), plain(self.to));
+        match self.step {
+            Step::Times(factor) => (to / from).ln() / factor.ln(),
+            Step::Plus(more) => (to - from) / more,
+        }
     }
 
     fn amount(&self, at: f64) -> Amount {
@@ -117,12 +129,18 @@ impl FromStr for Sweep {
         if let Some(more) = parts.next() {
             return Err(format!("`{more}` is too much"));
         }
-        Ok(Self {
+        let sweep = Self {
             from,
             to,
             step,
             process,
-        })
+        };
+        if sweep.steps() > MOST_STEPS || sweep.levels().len() > MOST_LEVELS {
+            return Err(format!(
+                "a sweep of more than {MOST_LEVELS} levels; a larger step makes fewer"
+            ));
+        }
+        Ok(sweep)
     }
 }
 
@@ -161,6 +179,7 @@ mod tests {
             ("sessions=2..8,+3", "sessions=2 sessions=5 sessions=8"),
             ("sessions=1..3,x1.2", "sessions=1 sessions=2 sessions=3"),
             ("sessions=4..4,x2", "sessions=4"),
+            ("sessions=1..2,+0.0001", "sessions=1 sessions=2"),
             (
                 "open=0.1/s..0.3/s,+0.1,constant",
                 "open=0.1/s,constant open=0.2/s,constant open=0.3/s,constant",
@@ -192,6 +211,12 @@ mod tests {
             "open=1..8,x2",
             "open=1/s..8/s,x2,poisson,1",
             "ramp=1..8,x2",
+            // These would go on for hours, or for ever, or end before their end.
+            "sessions=1..2,+0.0000000000000000001",
+            "sessions=1..2,x1.0000000000001",
+            "open=1/s..2/s,+0.000001",
+            "open=1/s..1001/s,+1",
+            "sessions=1..1001,+1",
         ] {
             assert!(text.parse::<Sweep>().is_err(), "{text}");
         }
