@@ -193,19 +193,21 @@ impl Gate {
     pub async fn admit(&self, ask: Ask, slot: Option<Slot>) -> Result<Pass, Spent> {
         let begun = Instant::now();
         let mut waited = false;
+        // Before the queue: an arrival comes with its room and stands in that, so whoever
+        // is first there must not wait for room.
+        let slot = match slot {
+            Some(Slot(slot)) => slot,
+            None => self.room(&mut waited).await,
+        };
         let turn = match self.queue.try_lock() {
             Ok(turn) => turn,
             Err(_taken) => {
                 // Only behind somebody who is held back is that a wait for a limit.
                 let before = self.waits.mark();
                 let turn = self.queue.lock().await;
-                waited = self.waits.was_needed_since(before);
+                waited |= self.waits.was_needed_since(before);
                 turn
             }
-        };
-        let slot = match slot {
-            Some(Slot(slot)) => slot,
-            None => self.room(&mut waited).await,
         };
         // Before the minute is entered: it counts from when a request is sent.
         let mut reserved = self.money(ask, &mut waited).await?;

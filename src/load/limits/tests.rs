@@ -105,6 +105,26 @@ async fn an_arrival_without_room_is_shed_and_a_turn_waits() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_turn_that_waits_for_room_keeps_no_arrival_from_passing() {
+    let gate = gate(Quotas {
+        in_flight: Some(1),
+        ..Quotas::default()
+    });
+    let slot = gate.try_enter().unwrap();
+    let turn = gate.admit(ASK, None);
+    let arrival = async {
+        // The turn stands in line by now.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let pass = gate.admit(ASK, Some(slot)).await.unwrap();
+        gate.settle(pass, answered(&usage(100, 10)));
+    };
+    let both = async { tokio::join!(turn, arrival) };
+    let both = tokio::time::timeout(Duration::from_mins(1), both).await;
+    let (turn, ()) = both.expect("neither waits for the other");
+    assert_eq!(turn.unwrap().limited, Some(Duration::from_secs(1)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_a_pause_gets_it_from_everybody() {
     let gate = gate(Quotas::default());
     let pass = gate.admit(ASK, None).await.unwrap();
