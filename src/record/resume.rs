@@ -38,6 +38,9 @@ pub struct Unfinished {
     pub finished: BTreeSet<Arc<str>>,
     /// Conversations of which anything was recorded.
     pub begun: BTreeSet<Arc<str>>,
+    /// Conversations of which something was recorded and then set aside; they may have begun
+    /// again since.
+    pub set_aside: BTreeSet<Arc<str>>,
     /// By target, the last epoch of its cache that was recorded.
     pub epochs: BTreeMap<Arc<str>, u32>,
     /// The last instant that was recorded, from the run's start.
@@ -71,6 +74,7 @@ impl Unfinished {
             manifest: run.manifest.clone(),
             finished: ledger::finished(&ledger),
             begun: BTreeSet::new(),
+            set_aside: BTreeSet::new(),
             epochs: BTreeMap::new(),
             latest: Micros(0),
             passed: BTreeMap::new(),
@@ -116,6 +120,9 @@ impl Unfinished {
         }
         for record in run.aside()? {
             self.see(&record);
+            if record.flags.iter().any(|flag| &**flag == SUPERSEDED) {
+                self.set_aside.insert(record.conversation);
+            }
         }
         // Where the records of an ended conversation are gone, it is run again.
         self.finished.retain(|name| self.begun.contains(name));

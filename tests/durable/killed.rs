@@ -179,6 +179,41 @@ fn conversations(run: &RunContents, cell: &str) -> BTreeMap<String, u64> {
 }
 
 #[test]
+fn what_time_broke_off_is_run_again_however_often_the_run_is_killed() {
+    let server = Served::slow();
+    let folder = Folder::new();
+    let fixed = ["run", "chat.yaml", "--config", "dev", "--out", "run", "-q"];
+    let level = ["--sessions", "3", "--duration", "1s", "--think", "800ms"];
+    for isolate in ["conversation", "cell"] {
+        let how = ["--target", &server.url, "--isolate", isolate];
+        let mut child = folder.start(&[&fixed[..], &level, &how].concat());
+        let began = std::time::Instant::now();
+        // The level's time is over, and no conversation is at its end.
+        wait_until(&mut child, || {
+            folder.lines("run/requests.jsonl") >= 3 && began.elapsed().as_millis() > 1_200
+        });
+        kill(&mut child);
+        let begun = conversations(&folder.contents("run"), "chat/dev");
+        let mut child = folder.start(&["run", "--resume", "run", "-q"]);
+        wait_until(&mut child, || {
+            folder.read("run/manifest.json").contains("from_us")
+        });
+        kill(&mut child);
+        folder
+            .run(&["run", "--resume", "run", "-q"])
+            .ended_with(0, &[]);
+        let run = folder.contents("run");
+        let again = conversations(&run, "chat/dev");
+        assert!(
+            begun.keys().all(|name| again.contains_key(name)),
+            "{again:?}"
+        );
+        assert_eq!(run.requests.len(), 3 * again.len(), "each to its end");
+        std::fs::remove_dir_all(folder.path().join("run")).expect("a folder");
+    }
+}
+
+#[test]
 fn a_level_that_ends_by_time_goes_on_with_what_is_left_of_it() {
     const LASTS: u64 = 1_000_000;
     let server = Served::slow();

@@ -20,7 +20,7 @@ pub(super) struct Earlier {
 pub(super) struct Done {
     /// Conversations that are not run again.
     pub(super) finished: BTreeSet<u32>,
-    /// The last conversation of which anything was recorded.
+    /// The last conversation of which anything was recorded that is to stand in the run.
     pub(super) begun: Option<u32>,
     /// How much of the cell's own time has passed.
     pub(super) passed: Duration,
@@ -46,13 +46,18 @@ impl Earlier {
     pub(super) fn of(unfinished: &Unfinished, cells: &[Arc<Cell>], isolate: Isolate) -> Self {
         let mut finished = numbers(&unfinished.finished);
         let mut begun = numbers(&unfinished.begun);
+        let mut set_aside = numbers(&unfinished.set_aside);
         let mut earlier = Self::default();
         for (number, cell) in cells.iter().enumerate() {
             let name = cell.name();
             let passed = unfinished.passed.get(&*name).copied();
             let done = Done {
                 finished: finished.remove(&name).unwrap_or_default(),
-                begun: begun.remove(&name).and_then(|begun| begun.last().copied()),
+                begun: last_begun(
+                    begun.remove(&name).unwrap_or_default(),
+                    set_aside.remove(&name).unwrap_or_default(),
+                    isolate,
+                ),
                 passed: Duration::from_micros(passed.unwrap_or_default().0),
             };
             if isolate != Isolate::Cell || done.is_whole(cell) {
@@ -65,6 +70,17 @@ impl Earlier {
             }
         }
         earlier
+    }
+}
+
+/// The last conversation of a cell that has to come to its end, of those that have begun and
+/// those that were set aside: a session may have been killed before it ran them again. A cell
+/// that is run again whole has nothing to do with what it began before, once it has begun.
+fn last_begun(begun: BTreeSet<u32>, set_aside: BTreeSet<u32>, isolate: Isolate) -> Option<u32> {
+    let (begun, set_aside) = (begun.last().copied(), set_aside.last().copied());
+    match isolate {
+        Isolate::Cell => begun.or(set_aside),
+        _ => begun.max(set_aside),
     }
 }
 
