@@ -360,7 +360,9 @@ def lateness(check, path, summary, rows, quantile):
     for key, (lates, times) in cells.items():
         worst = rounded(quantile(lates, 0.99))
         median = rounded(quantile(times, 0.5)) if times else None
-        scheduled = not key[-1].startswith("sessions=") or ",think=" in key[-1]
+        level, _, think = key[-1].partition(",think=")
+        closed = level.startswith(("sessions=", "ramp=", "steps=")) and "/" not in level
+        scheduled = not closed or think not in ("", "0s")
         if worst > 1_000 or scheduled and median is not None and worst * 100 > median:
             found[key] = worst
     check.equal(f"{path}: requests sent late", summary["evidence"]["late"], many)

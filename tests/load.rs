@@ -332,6 +332,33 @@ fn a_server_that_is_away_for_a_moment_costs_what_was_sent_meanwhile_and_no_cell(
 }
 
 #[test]
+fn an_outage_ends_no_cell_that_has_rounds_left() {
+    let dir = workplace();
+    let options = || Options {
+        speed: Speed::INSTANT,
+        ..Options::default()
+    };
+    let (runtime, server) = served(options());
+    let (url, addr) = (server.url(), server.address());
+    let rounds = ["--order", "shuffled", "--repeat", "30", "--retries", "0"];
+    let think = ["--think", "50ms", "--target", &*url];
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&dir, &[&rounds[..], &think].concat()));
+        runtime.block_on(recorded(&dir, "\"outcome\":\"ok\""));
+        runtime.block_on(server.shutdown());
+        runtime.block_on(recorded(&dir, "\"outcome\":\"connect\""));
+        let again = Options { addr, ..options() };
+        let again = runtime.block_on(Server::start(again)).expect("a server");
+        running.join().expect("a run");
+        runtime.block_on(again.shutdown());
+    });
+    assert_eq!(loads(&dir)[0].ended, None, "it was not given up");
+    let run = contents(&dir);
+    assert_eq!(run.manifest.ending, Some(Ending::Complete));
+    assert_eq!(arrivals(&run).len(), 30, "every round");
+}
+
+#[test]
 fn a_trace_is_replayed_in_its_order() {
     let dir = workplace();
     fs::write(
@@ -473,6 +500,53 @@ fn a_sweep_ends_at_the_level_that_breaks_its_rule() {
     );
     let ended: Vec<bool> = loads.iter().map(|load| load.ended.is_some()).collect();
     assert_eq!(ended, [false, true, true]);
+}
+
+#[test]
+fn a_sweep_ends_at_a_level_at_which_nothing_is_answered() {
+    let dir = workplace();
+    let turns = "steps:".to_owned() + &"\n  - user: {text: One.}".repeat(6);
+    let chat = format!("scenario: chat\nsystem: {{generate: {{tokens: 100, seed: 1}}}}\n{turns}\n");
+    fs::write(dir.path().join("chat.yaml"), chat).expect("scenario");
+    let (_runtime, server) = served(Options {
+        speed: Speed::INSTANT,
+        faults: Faults::default().with_written("500:1").expect("a fault"),
+        ..Options::default()
+    });
+    let sweep = ["--sweep", "sessions=1..4,x2", "--until", "failed<=1%"];
+    let url = server.url();
+    harness(&dir)
+        .args(["run", "chat.yaml", "--config", "dev", "--out", "run"])
+        .args(["--no-report", "--retries", "0", "--repeat", "4"])
+        .args(sweep)
+        .args(["--target", &url])
+        .assert()
+        .code(4);
+    let levels: BTreeSet<_> = contents(&dir)
+        .requests
+        .into_iter()
+        .map(|r| r.load)
+        .collect();
+    assert_eq!(levels.len(), 1, "{levels:?}");
+}
+
+#[test]
+fn money_is_not_limited_where_nobody_knows_what_is_charged() {
+    let dir = workplace();
+    let (_runtime, server) = served(Options::default());
+    let url = server.url();
+    let ended = harness(&dir)
+        .args(["run", "chat.yaml", "--config", "dev", "--out", "run"])
+        .args(["--max-usd", "1", "--target", &url])
+        .assert()
+        .code(2);
+    let told = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("its cost is limited, and what `http://127.0.0.1"),
+        "{told}"
+    );
+    assert!(!dir.path().join("run").exists());
 }
 
 #[test]
@@ -746,4 +820,23 @@ fn a_plan_names_its_load_as_flags_do_and_a_flag_goes_before_it() {
     assert_eq!(settings["longest-wait"].value, "2m");
     let (flag, _) = loads(&["--sessions", "3", "--think", "2ms"]);
     assert_eq!(flag, "sessions=3,think=2ms");
+}
+
+#[test]
+fn a_flag_goes_before_a_sweep_and_its_rules_of_a_plan() {
+    let dir = workplace();
+    let plan = "plan: swept\nscenarios: [chat.yaml]\nconfig: [dev]\n\
+                sweep: sessions=1..4,x2\nuntil: failed<=1%\n";
+    fs::write(dir.path().join("plan.yaml"), plan).expect("plan");
+    harness(&dir)
+        .args(["run", "--plan", "plan.yaml", "--out", "run", "--no-report"])
+        .args(["--load", "open=50/s", "--repeat", "3"])
+        .assert()
+        .success();
+    let requests = contents(&dir).requests;
+    assert!(
+        requests
+            .iter()
+            .all(|request| &*request.load == "open=50/s,poisson")
+    );
 }

@@ -249,9 +249,15 @@ pub fn is_late(late_p99: Micros, ttft_p50: Option<Micros>, scheduled: bool) -> b
 }
 
 /// Whether somebody other than the server's answers says when requests of this load
-/// level are due: arrivals, or people who think. `load` is the level as records call it.
+/// level are due: arrivals, or people who think. `load` is the level as records call it;
+/// ramps and steps of a number of conversations at once (`ramp=1..50,over=5m`, not
+/// `ramp=1/s..10/s,over=5m`) have none.
 pub fn has_schedule(load: &str) -> bool {
-    !load.starts_with("sessions=") || load.contains(",think=")
+    let (level, think) = load.split_once(",think=").unwrap_or((load, "0s"));
+    let is_closed = ["sessions=", "ramp=", "steps="]
+        .iter()
+        .any(|kind| level.starts_with(kind) && !level.contains('/'));
+    !is_closed || think != "0s"
 }
 
 /// The first place where a request's prompt differs from the earlier one that
@@ -495,6 +501,10 @@ mod stamps {
             ("sessions=8", 1_000, Some(20_000), false),
             ("sessions=8", 1_001, Some(1_000_000), true),
             ("sessions=8,think=2s", 201, Some(20_000), true),
+            ("sessions=8,think=0s", 201, Some(20_000), false),
+            ("steps=1@30s,8@30s", 201, Some(20_000), false),
+            ("ramp=1..50,over=5m", 201, Some(20_000), false),
+            ("ramp=1/s..5/s,over=5m", 201, Some(20_000), true),
             ("open=2/s", 1_001, Some(1_000_000), true),
             ("open=2/s", 1_000, Some(1_000_000), false),
             ("open=2/s", 201, Some(20_000), true),

@@ -187,7 +187,7 @@ fn what_time_broke_off_is_run_again_however_often_the_run_is_killed() {
     for isolate in ["conversation", "cell"] {
         let how = ["--target", &server.url, "--isolate", isolate];
         let mut child = folder.start(&[&fixed[..], &level, &how].concat());
-        let began = std::time::Instant::now();
+        let began = tokio::time::Instant::now();
         // The level's time is over, and no conversation is at its end.
         wait_until(&mut child, || {
             folder.lines("run/requests.jsonl") >= 3 && began.elapsed().as_millis() > 1_200

@@ -75,7 +75,8 @@ pub(super) async fn before(
         output::warn(&warning);
     }
     let plan = planned.plan.as_ref();
-    let limited = plan.is_some_and(|plan| plan.limits != crate::scenario::plan::Limits::default());
+    let limited = planned.load.max_usd.is_some()
+        || plan.is_some_and(|plan| plan.limits != crate::scenario::plan::Limits::default());
     let mut hosted = false;
     for target in &planned.targets {
         hosted |= assumed::Assumed::of(target, given, planned)?.hosted();
@@ -136,8 +137,11 @@ fn over(all: &Whole, planned: &Planned) -> Vec<String> {
         }
     }
     if let Some(limit) = planned.load.max_usd {
-        if all.is_unpriced() {
-            over.push("its cost is limited, and the price of a target is not known".to_owned());
+        if let Some(target) = all.unpriced() {
+            over.push(format!(
+                "its cost is limited, and what `{target}` charges is not known (`prices:` of a \
+                 target says it, and --prices has those of models)"
+            ));
         }
         let (probing, limit) = (all.paid_for_probing(), of_all(limit, planned));
         if probing > limit {

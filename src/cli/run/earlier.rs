@@ -54,8 +54,8 @@ impl Earlier {
             let done = Done {
                 finished: finished.remove(&name).unwrap_or_default(),
                 begun: last_begun(
-                    begun.remove(&name).unwrap_or_default(),
-                    set_aside.remove(&name).unwrap_or_default(),
+                    &begun.remove(&name).unwrap_or_default(),
+                    &set_aside.remove(&name).unwrap_or_default(),
                     isolate,
                 ),
                 passed: Duration::from_micros(passed.unwrap_or_default().0),
@@ -76,7 +76,7 @@ impl Earlier {
 /// The last conversation of a cell that has to come to its end, of those that have begun and
 /// those that were set aside: a session may have been killed before it ran them again. A cell
 /// that is run again whole has nothing to do with what it began before, once it has begun.
-fn last_begun(begun: BTreeSet<u32>, set_aside: BTreeSet<u32>, isolate: Isolate) -> Option<u32> {
+fn last_begun(begun: &BTreeSet<u32>, set_aside: &BTreeSet<u32>, isolate: Isolate) -> Option<u32> {
     let (begun, set_aside) = (begun.last().copied(), set_aside.last().copied());
     match isolate {
         Isolate::Cell => begun.or(set_aside),

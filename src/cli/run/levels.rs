@@ -175,13 +175,13 @@ impl Load {
         let (levels, sweep) = levels(given, settings)?;
         let think = settings.optional("think", given.think)?;
         let duration = settings.optional("duration", given.duration)?;
-        let mut repeat = settings.optional("repeat", repeat)?;
+        let repeat = settings.optional("repeat", repeat)?;
         let bounded = |level: &Level| {
             duration.is_some() || level.length().is_some() || level.kind() == "trace"
         };
         if repeat.is_none() && !levels.iter().all(bounded) {
+            // Of those that do not end by themselves, and of no others.
             settings.resolve("repeat", None, 1)?;
-            repeat = duration.is_none().then_some(1);
         }
         if repeat == Some(0) {
             return Err(Failure::wrong("`--repeat` is 0", "it must be at least 1"));
@@ -326,7 +326,12 @@ fn levels(
             "name one of `sessions`, `load` and `sweep`",
         ));
     }
-    let rules = settings.list("until", &given.until, Vec::new())?;
+    let rules = if goes_before(&named, settings.who("until", !given.until.is_empty())) {
+        settings.note("until", Vec::<String>::new(), true);
+        Vec::new()
+    } else {
+        settings.list("until", &given.until, Vec::new())?
+    };
     match named.first() {
         Some(("load", _)) => {
             no_rules(&rules)?;
@@ -354,6 +359,15 @@ fn levels(
             Ok((levels.collect::<Result<_, _>>()?, None))
         }
     }
+}
+
+/// Whether levels that are no sweep were named by somebody who goes before him who named
+/// rules: then the rules go with the sweep that is not run.
+fn goes_before(named: &[(&str, SettingOrigin)], rules: Option<SettingOrigin>) -> bool {
+    let Some(((way, who), rules)) = named.first().copied().zip(rules) else {
+        return false;
+    };
+    way != "sweep" && rank(who) < rank(rules)
 }
 
 fn no_rules(rules: &[Until]) -> Result<(), Failure> {

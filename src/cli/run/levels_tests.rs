@@ -68,3 +68,12 @@ fn that_a_schedule_is_not_interleaved_is_said() {
         assert_eq!(!warnings.is_empty(), said, "{flags:?} {warnings:?}");
     }
 }
+
+#[test]
+fn one_conversation_is_the_default_of_levels_that_do_not_end_by_themselves_only() {
+    let flags = ["--load", "sessions=2", "--load", "steps=5/s@10s,constant"];
+    let load = load(&flags);
+    let counts = load.levels.iter().map(|level| load.beginning(level, 1, 1));
+    let counts: Vec<_> = counts.map(|begin| begin.conversations).collect();
+    assert_eq!(counts, [1, 50]);
+}

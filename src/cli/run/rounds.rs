@@ -95,6 +95,10 @@ impl Rounds<'_> {
             if ended.is_ok() && last && self.probe.asks(&cell.target, self.isolate) {
                 ended = self.runners[place].probe(cell).await;
             }
+            // An outage may be over by the cell's next round.
+            if !last && matches!(ended, Err(CellEnd::Away(_))) {
+                ended = Ok(());
+            }
             self.writer.flush().await;
             if self.progress.any_ok() {
                 course.answered.insert(place);
@@ -116,6 +120,7 @@ impl Rounds<'_> {
                     if matches!(end, CellEnd::Refused { .. }) && !course.answered.contains(&place) {
                         course.hopeless.insert(place);
                     }
+                    self.judge(round.cell, &mut course);
                     course.failure.get_or_insert(end.to_string());
                     course.failed.insert(round.cell);
                 }
@@ -147,6 +152,12 @@ impl Rounds<'_> {
         if let Some(lost) = self.progress.lost() {
             output::warn(&ways_out::of_lost(&name, &lost));
         }
+        self.judge(number, course);
+    }
+
+    /// Whether the sweep of a cell goes on, which has come to its end or failed.
+    fn judge(&self, number: usize, course: &mut Course) {
+        let name = self.cells[number].name();
         let broken = self
             .sweep
             .and_then(|rules| self.progress.tally().broken(rules));

@@ -34,9 +34,10 @@ impl Whole {
         self.rows.iter().any(|row| row.conversations.is_none())
     }
 
-    /// Whether it is not known what a request costs, of any cell.
-    pub(super) fn is_unpriced(&self) -> bool {
-        self.rows.iter().any(|row| !row.priced)
+    /// The first target of which it is not known what a request costs.
+    pub(super) fn unpriced(&self) -> Option<&str> {
+        let row = self.rows.iter().find(|row| !row.priced)?;
+        Some(&row.target)
     }
 
     /// All that is measured.
