@@ -531,6 +531,18 @@ fn a_sweep_ends_at_a_level_at_which_nothing_is_answered() {
 }
 
 #[test]
+fn a_run_to_which_nothing_came_says_so() {
+    let dir = workplace();
+    let ended = harness(&dir)
+        .args(["run", "chat.yaml", "--config", "dev", "--out", "run"])
+        .args(["--load", "open=1/h", "--duration", "50ms"])
+        .assert()
+        .code(4);
+    let told = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
+    assert!(told.contains("no conversation was due"), "{told}");
+}
+
+#[test]
 fn money_is_not_limited_where_nobody_knows_what_is_charged() {
     let dir = workplace();
     let (_runtime, server) = served(Options::default());

@@ -230,7 +230,8 @@ impl Runner {
     /// The first reason for which a conversation ended early; conversations
     /// that have not begun by then do not begin.
     pub async fn run(&self, cell: &Arc<Cell>, todo: &mut Todo) -> Result<(), CellEnd> {
-        self.known.cell(&self.setup, cell).await?;
+        let ready = self.known.cell(&self.setup, cell).await;
+        self.verdict(ready.err().into_iter().collect())?;
         let mut crew = Crew::new(self, cell);
         match &cell.opening {
             Opening::Closed(changes) => {

@@ -15,6 +15,7 @@ use super::manifest::{Ending, Manifest, MergedShard, Setting, Shard, TargetFacts
 use super::read::{ReadError, Run};
 use super::request::{AttemptKey, BoundRecord, RequestRecord, Stamps};
 use super::write::RunWriter;
+use crate::chat::Digest;
 use crate::units::Micros;
 use std::collections::{BTreeMap, HashMap};
 use std::iter;
@@ -268,6 +269,10 @@ fn difference(first: &Manifest, other: &Manifest) -> Option<String> {
         ),
         ("a target", targets(first) == targets(other)),
         ("the seed", first.seed == other.seed),
+        (
+            "a file that decides what is sent",
+            files(first) == files(other),
+        ),
         ("the nonce", first.nonce == other.nonce),
     ];
     let differs = facts.into_iter().find(|(_, same)| !same);
@@ -282,6 +287,12 @@ fn difference(first: &Manifest, other: &Manifest) -> Option<String> {
         let name = shared.find(|name| value(first, name) != value(other, name))?;
         Some(format!("the setting `{name}`"))
     })
+}
+
+/// Hashes of the files that were named beside plan and scenarios.
+fn files(manifest: &Manifest) -> Option<&BTreeMap<String, Digest>> {
+    let invocation = manifest.invocation.as_ref()?;
+    Some(&invocation.files)
 }
 
 /// Settings that shards need not share.

@@ -110,7 +110,7 @@ fn what_does_not_belong_together_is_refused_with_the_reason() {
         };
         manifest.settings.insert("repeat".to_owned(), value);
     };
-    let cases: [(&str, Vec<Manifest>); 10] = [
+    let cases: [(&str, Vec<Manifest>); 11] = [
         ("of 2 shards, 2 is missing", vec![one.clone()]),
         (
             "of 4 shards, 2, 3, 4 are missing",
@@ -118,6 +118,21 @@ fn what_does_not_belong_together_is_refused_with_the_reason() {
         ),
         ("shard 1/2 is in", vec![one.clone(), one.clone()]),
         ("the seed differs", vec![one.clone(), other(|m| m.seed = 8)]),
+        (
+            "a file that decides what is sent differs",
+            vec![
+                one.clone(),
+                other(|m| {
+                    let files = [("--load trace=t.csv".to_owned(), Digest::of(b"at_s"))];
+                    m.invocation = Some(crate::record::Invocation {
+                        arguments: Vec::new(),
+                        withheld: false,
+                        folder: None,
+                        files: files.into(),
+                    });
+                }),
+            ],
+        ),
         (
             "the nonce differs",
             vec![one.clone(), other(|m| m.nonce = "0".into())],

@@ -134,3 +134,48 @@ fn the_name_of_a_variable_is_kept_and_a_key_in_its_place_is_refused_unseen() {
         "{manifest}"
     );
 }
+
+#[test]
+fn what_may_be_spent_is_said_anew_when_a_run_goes_on() {
+    let folder = Folder::new();
+    // The embedded server takes any model, and this one has a price.
+    let call = [
+        "run",
+        "chat.yaml",
+        "--model",
+        "gpt-6.1-sol",
+        "--config",
+        "dev",
+    ];
+    let more = ["--repeat", "30", "--max-usd", "0.01", "--out", "run"];
+    folder
+        .run(&[&call[..], &more].concat())
+        .ended_with(0, &["the next request may cost"]);
+    let limited = |folder: &Folder| {
+        let ending = folder.contents("run").manifest.ending;
+        matches!(ending, Some(prefixbench::record::Ending::Limited(_)))
+    };
+    assert!(limited(&folder));
+    let again = folder.run(&["run", "--resume", "run"]);
+    again.ended_with(0, &["the next request may cost"]);
+    assert!(limited(&folder), "what was spent before counts");
+    let wider = ["run", "--resume", "run", "--max-usd=10", "--yes"];
+    folder.run(&wider).ended_with(0, &[]);
+    let run = folder.contents("run");
+    assert_eq!(
+        run.manifest.ending,
+        Some(prefixbench::record::Ending::Complete)
+    );
+    assert_eq!(run.manifest.settings["max-usd"].value, "10");
+    let stored = run
+        .manifest
+        .invocation
+        .expect("what it was begun with")
+        .arguments;
+    assert_eq!(stored[0], "--max-usd=10");
+    assert!(
+        !stored.iter().any(|argument| argument == "0.01"),
+        "{stored:?}"
+    );
+    assert_eq!(run.requests.len(), 90);
+}

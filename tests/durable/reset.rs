@@ -68,6 +68,10 @@ fn what_would_empty_it_under_another_conversation_is_refused() {
         (&["--sessions", "2"][..], "conversations at once"),
         (&["--isolate", "none"], "leaves the cache as it is"),
         (&["--isolate", "cell", "--order", "shuffled"], "interleaved"),
+        (
+            &["--shard", "1/2", "--nonce-from", "a job"],
+            "each other's cache",
+        ),
     ] {
         let fixed = [
             "run",

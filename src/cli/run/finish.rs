@@ -106,9 +106,15 @@ impl Done<'_> {
             output::data(&outputs::terminal(&results))?;
         }
         output::tell(&format!("records: {}", dir.display()));
-        // A shard may have no conversation at all.
         let nothing_to_do = !self.told.any() && self.ending == Ending::Complete;
-        Ok(verdict(&self.ending, any_ok || nothing_to_do))
+        if nothing_to_do && !self.resumed {
+            output::warn(
+                "no conversation was due, and nothing was sent: `--dry-run` shows what would be",
+            );
+        }
+        // A shard may have none.
+        let excused = nothing_to_do && self.manifest.shard.is_some();
+        Ok(verdict(&self.ending, any_ok || excused))
     }
 
     /// Computes and writes bounds, and says whether any request of the folder was

@@ -62,7 +62,7 @@ pub(super) struct LoadArguments {
 
     /// US dollars that the run may cost; it ends before the sum is exceeded
     #[arg(long, value_name = "USD")]
-    max_usd: Option<Usd>,
+    pub(super) max_usd: Option<Usd>,
 
     /// The longest wait that a server may ask for [default: 1m]
     #[arg(long, value_name = "SPAN")]

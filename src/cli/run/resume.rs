@@ -2,6 +2,7 @@
 //! what it was begun with is still the same.
 
 use super::earlier::Earlier;
+use super::levels::Usd;
 use super::plan::Planned;
 use super::{Arguments, Place, not_written};
 use crate::chat::Digest;
@@ -10,11 +11,13 @@ use crate::cli::settings::Settings;
 use crate::cli::target::variable;
 use crate::cli::{output, outputs};
 use crate::load::{Cell, Isolate, StartState, Target};
-use crate::record::{Ending, Invocation, Manifest, PublicUrl, RunWriter, Unfinished};
+use crate::record::{
+    Ending, Invocation, Manifest, PublicUrl, RunWriter, Setting, SettingOrigin, Unfinished,
+};
 use crate::units::Micros;
 use clap::Parser;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,23 +56,30 @@ const OWN: &[(&str, bool)] = &[
     ("--no-report", false),
 ];
 
+/// Arguments that whoever goes on may decide anew, beside [`OWN`]: what may be spent.
+const SPENDING: &[(&str, bool)] = &[("--yes", false), ("--ask-above", true), ("--max-usd", true)];
+
 /// Decides what is begun; `raw` are the arguments behind `run`.
 pub(super) fn start(arguments: Arguments, raw: &[OsString]) -> Result<Start, Failure> {
     let Some(dir) = arguments.resume.clone() else {
         let invocation = invocation(&arguments, raw)?;
         return Ok(Start::Anew(Box::new(arguments), invocation));
     };
-    let more = kept(raw);
+    let more = without(SPENDING, without(OWN, raw.to_vec()));
     if let Some(more) = more.first() {
         let shown = PublicUrl::new(&more.to_string_lossy());
         return Err(Failure::wrong(
             format!("`--resume` goes on with a run as it was begun, and `{shown}` would change it"),
-            "give --resume alone; only --quiet and --no-report may stand beside it",
+            "give --resume alone; only --quiet, --no-report, --yes, --ask-above and --max-usd may stand \
+             beside it",
         ));
     }
     // Whole, since the working folder may change.
     let whole = std::path::absolute(&dir).unwrap_or_else(|_none| dir.clone());
-    let unfinished = Unfinished::open(&whole).map_err(not_written)?;
+    let mut unfinished = Unfinished::open(&whole).map_err(not_written)?;
+    if let Some(most) = arguments.load.max_usd {
+        bounded(&mut unfinished.manifest, most);
+    }
     let manifest = &unfinished.manifest;
     if manifest.ending == Some(Ending::Complete) {
         return Ok(Start::Finished(dir, arguments.no_report));
@@ -97,10 +107,27 @@ pub(super) fn start(arguments: Arguments, raw: &[OsString]) -> Result<Start, Fai
     (again.shard, again.shards) = (manifest.shard, None);
     again.no_report |= arguments.no_report;
     again.quiet |= arguments.quiet;
+    again.yes |= arguments.yes;
+    again.ask_above = arguments.ask_above.or(again.ask_above);
     same_files(&invocation, &again)?;
     let from = unfinished.clock();
     let run = Again { unfinished, from };
     Ok(Start::Again(Box::new(again), Box::new(run)))
+}
+
+/// Puts another bound of what the run may cost in the place of that it was begun with.
+fn bounded(manifest: &mut Manifest, most: Usd) {
+    let setting = Setting {
+        value: most.to_string().into(),
+        origin: SettingOrigin::Flag,
+    };
+    manifest.settings.insert("max-usd".to_owned(), setting);
+    if let Some(invocation) = &mut manifest.invocation {
+        let arguments = std::mem::take(&mut invocation.arguments);
+        invocation.arguments = without(&[("--max-usd", true)], arguments);
+        // Before all others: behind a `--` it would be no flag.
+        invocation.arguments.insert(0, format!("--max-usd={most}"));
+    }
 }
 
 fn same_program(manifest: &Manifest, dir: &Path) -> Result<(), Failure> {
@@ -181,7 +208,7 @@ fn invocation(arguments: &Arguments, raw: &[OsString]) -> Result<Invocation, Fai
             "give the name of the variable that holds the key, and set it",
         ));
     }
-    let given = kept(raw).into_iter().map(|argument| {
+    let given = without(OWN, raw.to_vec()).into_iter().map(|argument| {
         argument.into_string().map_err(|argument| {
             Failure::wrong(
                 format!("argument `{}` is no text", argument.to_string_lossy()),
@@ -199,23 +226,23 @@ fn invocation(arguments: &Arguments, raw: &[OsString]) -> Result<Invocation, Fai
     })
 }
 
-/// The arguments without [`OWN`].
-fn kept(raw: &[OsString]) -> Vec<OsString> {
+/// The arguments without those that `flags` names, each with whether a value follows.
+fn without<T: AsRef<OsStr>>(flags: &[(&str, bool)], arguments: Vec<T>) -> Vec<T> {
     let mut kept = Vec::new();
-    let mut arguments = raw.iter();
+    let mut arguments = arguments.into_iter();
     let mut literal = false;
     while let Some(argument) = arguments.next() {
-        let text = argument.to_string_lossy();
+        let text = argument.as_ref().to_string_lossy().into_owned();
         literal |= text == "--";
-        let own = OWN.iter().find(|(name, value)| {
+        let flag = flags.iter().find(|(name, value)| {
             text == *name || (*value && text.starts_with(&format!("{name}=")))
         });
-        match own.filter(|_| !literal) {
+        match flag.filter(|_| !literal) {
             Some((name, true)) if text == *name => {
                 arguments.next();
             }
             Some(_) => {}
-            None => kept.push(argument.clone()),
+            None => kept.push(argument),
         }
     }
     kept
@@ -337,6 +364,11 @@ impl Again {
                     shown(cache.as_deref()),
                 ),
             ];
+            // One of the run's own is at another port each time.
+            let url = PublicUrl::new(&target.url);
+            let differs = differs.into_iter().chain(
+                (!facts.simulated).then(|| ("address", facts.url.to_string(), url.to_string())),
+            );
             if let Some((what, then, now)) = differs.into_iter().find(|(_, a, b)| a != b) {
                 return Err(Failure::wrong(
                     format!(

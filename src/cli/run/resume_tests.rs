@@ -18,7 +18,7 @@ fn what_is_stored_holds_no_place_and_no_secret() {
         "--seed=7",
     ];
     let raw: Vec<OsString> = raw.iter().map(OsString::from).collect();
-    let stored: Vec<String> = kept(&raw)
+    let stored: Vec<String> = without(OWN, raw)
         .iter()
         .map(|argument| public(&argument.to_string_lossy()))
         .collect();

@@ -4,15 +4,15 @@
 use super::plan::Planned;
 use super::resume::Again;
 use super::{Arguments, Place};
-use crate::analysis::cost::bill;
-use crate::chat::Digest;
+use crate::chat::{Digest, Usage};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::settings::Settings;
 use crate::conversation::Nonce;
-use crate::load::limits::Budget;
+use crate::load::limits::{Ask, Budget};
 use crate::load::{self, Cell, Engine, Isolate, Order, StartState, Target};
-use crate::record::{RequestRecord, Run};
+use crate::record::{Outcome, Run};
 use crate::units::Money;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -97,29 +97,39 @@ pub(super) fn budget(planned: &Planned, places: &[Place], before: Option<&Path>)
     let budget = Budget::new(planned.load.max_usd);
     budget.begin_with(places.iter().map(Place::probing_cost).sum());
     if let Some(dir) = before {
-        budget.begin_with(spent_before(dir, places));
+        budget.begin_with(spent_before(dir, planned, places));
     }
     Arc::new(budget)
 }
 
-/// What the requests in `dir` have cost so far, as far as their counts say. What does not
-/// read was told of when the run was opened.
-fn spent_before(dir: &Path, places: &[Place]) -> Money {
-    let Ok(run) = Run::read(dir) else {
+/// What the requests in `dir` have cost so far, by the rule by which requests are billed
+/// while they are sent. What does not read was told of when the run was opened.
+fn spent_before(dir: &Path, planned: &Planned, places: &[Place]) -> Money {
+    let priced = places.iter().map(|place| &place.target);
+    let priced: Vec<_> = priced.filter(|target| target.price.is_some()).collect();
+    let Some(run) = Run::read(dir).ok().filter(|_| !priced.is_empty()) else {
         return Money(0);
     };
-    let cost = |record: &RequestRecord| {
-        let mut targets = places.iter().map(|place| &place.target);
-        let target = targets.find(|target| target.name == record.target)?;
-        bill(target.price.as_ref()?, &record.usage)
-    };
+    let mut sent: BTreeMap<Arc<str>, Vec<(Ask, Outcome, Usage)>> = BTreeMap::new();
     let recorded = run.requests().into_iter().flatten().flatten();
-    let aside = run.aside().unwrap_or_default();
-    let mut spent = Money(0);
-    for record in recorded.chain(aside) {
-        spent += cost(&record).unwrap_or_default();
+    for record in recorded.chain(run.aside().unwrap_or_default()) {
+        let ask = Ask {
+            bytes: record.bytes_sent.0,
+            max_tokens: planned.limits.max_tokens,
+        };
+        let usage = Usage {
+            raw: None,
+            ..record.usage
+        };
+        let of_target = sent.entry(record.target).or_default();
+        of_target.push((ask, record.outcome, usage));
     }
-    spent
+    let nothing = Arc::new(Budget::new(None));
+    let spent = priced.into_iter().filter_map(|target| {
+        let sent = sent.get(&target.name)?;
+        Some(planned.gate(target, &nothing).spent(sent))
+    });
+    spent.sum()
 }
 
 /// The nonce that units are numbered from: where conversations are counted, no two
@@ -169,6 +179,12 @@ pub(super) async fn resets(planned: &Planned, places: &[Place]) -> Result<(), Fa
 
 fn can_be_emptied(planned: &Planned) -> Result<(), Failure> {
     let at_once = planned.load.overlaps();
+    if planned.shard.is_some() {
+        return Err(Failure::wrong(
+            "shards that run side by side would empty each other's cache",
+            "isolate by salt or nonce, or run all of it in one process",
+        ));
+    }
     let refused = match planned.isolate {
         Isolate::Conversation if at_once => {
             "conversations at once cannot each begin on a cache that was just emptied"

@@ -282,24 +282,39 @@ impl Gate {
         Ok(state.window.enter(since, tokens))
     }
 
+    /// What is reckoned for a request that may cost `most`.
+    fn charged(&self, outcome: Outcome, usage: Option<&Usage>, most: Money) -> Money {
+        match usage {
+            _ if is_refused(outcome) => Money(0),
+            Some(usage) => self.tariff.bill(usage).unwrap_or(most),
+            None => most,
+        }
+    }
+
+    /// What the requests of an earlier session, each with what it asked for and how it
+    /// ended, have cost by the rule of this one.
+    pub fn spent(&self, requests: &[(Ask, Outcome, Usage)]) -> Money {
+        let mut sizes = Sizes::default();
+        for (ask, _, usage) in requests {
+            if let Some(total) = possible(usage).and_then(|usage| usage.total) {
+                sizes.learn(ask.bytes, total.0);
+            }
+        }
+        let bills = requests.iter().map(|(ask, outcome, usage)| {
+            let prompt = Tokens(sizes.at_most(ask.bytes));
+            let output = Tokens(u64::from(ask.max_tokens));
+            self.charged(*outcome, possible(usage), self.tariff.most(prompt, output))
+        });
+        bills.sum()
+    }
+
     /// Takes a pass back: counts what was really used and heeds what the server asks
     /// for. Says how long the server wants to be left alone.
     pub fn settle(&self, pass: Pass, ended: Settled<'_>) -> Option<Duration> {
-        // From numbers that cannot be nothing is learned.
-        let possible = |usage: &&Usage| usage.origin != UsageOrigin::Contradictory;
-        let usage = ended.usage.filter(possible);
+        let usage = ended.usage.and_then(possible);
         let total = usage.and_then(|usage| usage.total);
         let output = usage.and_then(|usage| usage.output);
-        let refused = matches!(
-            ended.outcome,
-            Outcome::Http429
-                | Outcome::Http4xx
-                | Outcome::Http5xx
-                | Outcome::Auth
-                | Outcome::NotFound
-                | Outcome::Overflow
-                | Outcome::Connect
-        );
+        let refused = is_refused(ended.outcome);
         let Pass {
             reserved,
             entry,
@@ -307,12 +322,7 @@ impl Gate {
             _slot: slot,
             ..
         } = pass;
-        let most = reserved.most();
-        let bill = match usage {
-            _ if refused => Money(0),
-            Some(usage) => self.tariff.bill(usage).unwrap_or(most),
-            None => most,
-        };
+        let bill = self.charged(ended.outcome, usage, reserved.most());
         reserved.settle(bill);
         let failed = ended.outcome != Outcome::Ok;
         let advice = advice(ended.headers, failed);
@@ -338,6 +348,25 @@ impl Gate {
         drop(slot);
         advice.retry_after
     }
+}
+
+/// Counts that can be: from others nothing is learned.
+fn possible(usage: &Usage) -> Option<&Usage> {
+    (usage.origin != UsageOrigin::Contradictory).then_some(usage)
+}
+
+/// Whether nothing was done for a request that ended so.
+fn is_refused(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Http429
+            | Outcome::Http4xx
+            | Outcome::Http5xx
+            | Outcome::Auth
+            | Outcome::NotFound
+            | Outcome::Overflow
+            | Outcome::Connect
+    )
 }
 
 #[cfg(test)]

@@ -338,3 +338,29 @@ fn an_account_allows_no_more_than_it_says_and_a_run_may_ask_for_less() {
         assert_eq!(flags.within(rates), expected);
     }
 }
+
+/// An earlier session's requests cost what they cost while they were sent: one that says
+/// nothing costs the most that it may, one that was refused nothing.
+#[test]
+fn what_earlier_sessions_spent_is_reckoned_by_the_same_rule() {
+    let tariff = Tariff::new(
+        |usage| usage.total.map(|total| Money(i128::from(total.0))),
+        |prompt, output| Money(i128::from(10 * prompt.0 + 10 * output.0)),
+    );
+    let gate = Gate::new(Quotas::default(), Arc::default(), tariff, Duration::ZERO);
+    let nothing = Usage::default;
+    let spent = |requests: &[(Outcome, Usage)]| {
+        let requests = requests.iter().cloned();
+        let asked: Vec<_> = requests
+            .map(|(outcome, usage)| (ASK, outcome, usage))
+            .collect();
+        gate.spent(&asked).0
+    };
+    assert_eq!(spent(&[(Outcome::Ok, usage(100, 10))]), 100);
+    assert_eq!(spent(&[(Outcome::Http429, nothing())]), 0);
+    // Half of 400 bytes as tokens, and an answer of 10.
+    assert_eq!(spent(&[(Outcome::Timeout, nothing())]), 2_100);
+    // Once an answer has counted a quarter: a little more than that, rounded up.
+    let both = [(Outcome::Timeout, nothing()), (Outcome::Ok, usage(100, 10))];
+    assert_eq!(spent(&both), 10 * 111 + 100 + 100);
+}
